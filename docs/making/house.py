@@ -34,7 +34,7 @@ FILES = {
     "diagnostics": 6,
     "extensions": 12,
     "gp": 10,
-    "integrations": 6,
+    "integrations": 7,
     "plot": 4,
     "rkhs": 7,
     "search": 4,

@@ -71,6 +71,14 @@ class UnknownTrialError(TrialError):
     """There is no trial of this number."""
 
 
+class KnownRowsError(TrialError):
+    """``known`` of the ``rows`` of a file are in the study already."""
+
+    def __init__(self, known: int, rows: int, advice: str) -> None:
+        super().__init__(f"{known} of {rows} rows are in the study already: {advice}")
+        self.known, self.rows = known, rows
+
+
 class TrialTimeoutError(TrialError, TimeoutError):
     """An evaluation took longer than ``trial_timeout``."""
 

@@ -26,6 +26,18 @@ def test_a_mixture_by_hand(shell: Shell) -> None:
     shell.fails("tell 3 1", "trial 3")
 
 
+def test_what_was_weighed(shell: Shell) -> None:
+    shell(CREATE)
+    shell("add water=.3333 dmf=.3333 ether=.3333 3")
+    refused = shell.fails("add water=0.5 dmf=0.25 ether=0.5 3")
+    assert "Scaled to the sum it is water=0.4, dmf=0.2, ether=0.4" in refused
+    percent = SOLVENTS.replace("0 1", "0 100")
+    shell(f"create loose {percent} --linear 'water+dmf+ether = 100 ± 0.5' --goal maximize")
+    assert "water + dmf + ether = 100 ± 0.5" in shell("show --study loose").out
+    shell("add --study loose water=50 dmf=40 ether=10.4 3")
+    shell.fails("add --study loose water=50 dmf=40 ether=10.6 3")
+
+
 def test_every_kind_and_derived(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     (shell.folder / "our_rules.py").write_text("def safe(p):\n    return p['water'] < 0.9\n")
     monkeypatch.syspath_prepend(shell.folder)

@@ -170,6 +170,14 @@ def test_correct(lab: Shell) -> None:
     assert "2 trials: 1 complete, 1 failed" in text
 
 
+def test_a_correction_keeps_the_noise(lab: Shell) -> None:
+    lab(f"add {POINT} 612 --noise 0.5")
+    assert "61.2 ± 0.5" in lab("correct 0 61.2").out
+    assert lab("correct 0 62 --noise 0.1 --json").json["trial"]["noise_std"] == 0.1
+    assert nr.Study.open("lab").correct(0, 63).noise_std is None  # as the call says
+    lab.fails("correct 9 1", "there is no trial 9")
+
+
 def test_reclaim(lab: Shell) -> None:
     lab("ask --count 2")
     assert (
@@ -234,6 +242,21 @@ def test_an_export_can_be_imported(measured: Shell) -> None:
     assert [(trial.value, trial.noise_std) for trial in first] == [
         (trial.value, trial.noise_std) for trial in second
     ]
+
+
+def test_an_import_is_noticed_and_taken_back(lab: Shell) -> None:
+    rows = "Temperature,stirring,solvent,value,operator\n30,2,dmf,7,anna\n"
+    Path("my table.csv").write_text(rows)
+    said = lab("import 'my table.csv'").out
+    assert "stored as attributes: operator" in said
+    assert "noregret import 'my table.csv' --undo" in said
+    lab.fails("import 'my table.csv'", "1 of 1 rows are in the study already: --known skip")
+    Path("my table.csv").write_text(f"{rows}40,2,dmf,8,bo\n")
+    assert "added 1 trials" in lab("import 'my table.csv' --known skip").out
+    assert "took back 1 trials of my table.csv, 2" in lab("import 'my table.csv' --undo").out
+    assert nr.Study.open("lab").best.value == 7  # the latest import of the file
+    lab("import 'my table.csv' --undo")
+    lab.fails("import 'my table.csv' --undo", "no import of my table.csv is left to take back")
 
 
 def test_import_from_standard_input(lab: Shell) -> None:

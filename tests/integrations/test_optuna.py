@@ -290,7 +290,108 @@ def test_a_changed_space_starts_with_new_lengthscales() -> None:
     assert last["t"] < first["t"]
 
 
-def test_conditional_parameters_come_from_the_independent_sampler(
+def regressor(trial: optuna.Trial) -> float:
+    """Optuna's first example with its two models replaced by their learning curves."""
+    if trial.suggest_categorical("regressor", ["SVR", "RandomForest"]) == "SVR":
+        log_c = math.log10(trial.suggest_float("svr_c", 1e-10, 1e10, log=True))
+        return 0.95 + 0.45 / (1 + math.exp(log_c + 1))
+    return 0.26 + 0.5 * math.exp(-(trial.suggest_int("rf_max_depth", 2, 32) - 2) / 4)
+
+
+def test_conditional_parameters_are_modelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more trials go into the bad branch than with Optuna's own sampler, and nothing warns."""
+    said: list[str] = []
+    monkeypatch.setattr(adapter.logger, "warning", said.append)
+    bad = {"noregret": 0, "TPE": 0}
+    for seed in range(10):
+        samplers = {
+            "noregret": NoRegretSampler(seed=seed),
+            "TPE": optuna.samplers.TPESampler(seed=seed),
+        }
+        for name, sampler in samplers.items():
+            study = optuna.create_study(sampler=sampler)
+            study.optimize(regressor, n_trials=25)
+            bad[name] += sum("svr_c" in trial.params for trial in study.trials)
+            assert study.best_value < 0.27
+            assert all(len(trial.params) == 2 for trial in study.trials)
+    assert bad["noregret"] <= bad["TPE"]
+    assert said == []
+
+
+def learned(*trials: dict[str, Any], **changed: Any) -> tuple[set[str], set[str]]:
+    """The modelled parameters and the conditions learned from trials with these parameters."""
+    ranges: dict[str, Any] = {
+        "model": CategoricalDistribution(["a", "b", "c"]),
+        "kernel": CategoricalDistribution(["rbf", "poly"]),
+        "x": FloatDistribution(0, 1),
+        "degree": IntDistribution(1, 5),
+        **changed,
+    }
+    study = optuna.create_study()
+    for params in trials:
+        state = TrialState[params.pop("state", "COMPLETE")]
+        value = 1.0 if state == TrialState.COMPLETE else None
+        named = {name: ranges[name] for name in params}
+        study.add_trial(create_trial(params=params, distributions=named, state=state, value=value))
+    searched, branches = adapter._searched(study, optuna.search_space.IntersectionSearchSpace())
+    return set(searched), set(map(str, branches))
+
+
+def test_branches_are_learned_from_the_trials_seen() -> None:
+    poly = {"model": "a", "kernel": "poly", "degree": 2}
+    rbf, plain = {"model": "a", "kernel": "rbf"}, {"model": "b", "x": 0.5}
+    names, branches = learned({**poly}, {**rbf}, {**plain}, {**plain, "model": "c"})
+    assert names == {"model", "kernel", "degree", "x"}
+    assert branches == {
+        "kernel only for model=0",
+        "degree only for kernel=1",
+        "x only for model=1, 2",
+    }
+    # a failed trial shows where a parameter exists, not where it does not
+    failed = {"model": "b", "state": "FAIL"}
+    assert learned({**poly}, {**rbf}, {**plain}, failed)[1] >= {"x only for model=1"}
+    pruned = {"model": "b", "x": 0.5, "state": "PRUNED"}
+    assert learned({"model": "a"}, pruned) == ({"model", "x"}, {"x only for model=1"})
+    # two trials with one option, one with the parameter and one without: nothing decides it
+    assert learned({"model": "a"}, {"model": "a", "x": 0.1}) == ({"model"}, set())
+    one_option = {"kernel": CategoricalDistribution(["poly"])}
+    assert learned({"model": "b"}, {**poly}, **one_option)[0] == {"model", "degree"}
+
+
+def test_a_range_that_changes_is_not_modelled() -> None:
+    study = optuna.create_study()
+    model = {"model": CategoricalDistribution(["a", "b", "c"])}
+    for option, high in (("a", 1), ("b", 2), ("c", None)):
+        x = {} if high is None else {"x": FloatDistribution(0, high)}
+        study.add_trial(
+            create_trial(
+                params={"model": option, **dict.fromkeys(x, 0.5)},
+                distributions={**model, **x},
+                value=1.0,
+            )
+        )
+    searched, branches = adapter._searched(study, optuna.search_space.IntersectionSearchSpace())
+    assert (set(searched), branches) == ({"model"}, [])
+
+
+def test_enqueued_points_of_a_branch() -> None:
+    study = optuna.create_study(sampler=NoRegretSampler(seed=0))
+    study.optimize(regressor, n_trials=6)
+    study.enqueue_trial({"regressor": "RandomForest", "rf_max_depth": 7})  # the whole branch
+    study.enqueue_trial({"regressor": "SVR"})
+    study.enqueue_trial({"svr_c": 2.0})  # the branch is chosen
+    study.optimize(regressor, n_trials=3)
+    whole, part, _ = study.trials[-3:]
+    assert whole.params == {"regressor": "RandomForest", "rf_max_depth": 7}
+    assert KEY not in whole.system_attrs
+    assert part.params["regressor"] == "SVR"
+    assert KEY in part.system_attrs
+    stopping = NoRegretStopping(100.0, heuristic=True, at_least=3)
+    study.optimize(regressor, n_trials=5, callbacks=[stopping])
+    assert len(study.trials) == 10  # stopped by a model of the branches
+
+
+def test_what_no_option_decides_comes_from_the_independent_sampler(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said: list[str] = []

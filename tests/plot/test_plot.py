@@ -406,10 +406,26 @@ def test_overviews_show_what_they_say() -> None:
     assert len(when.patches) == sum(t.started is not None for t in study.trials)
     labels = {text.get_text() for text in when.get_legend().get_texts()}  # type: ignore[union-attr]
     assert {"told", "under way", "waiting"} <= labels
-    figure = plot.slices(study, at={"n": 5})
-    shown = [ax.get_xlabel() for ax in figure.axes if ax.get_visible()]
-    assert shown == ["x", "n", "s"]
+    axes = plot.slices(study, at={"n": 5})  # not a figure: a notebook would show it twice
+    assert [ax.get_xlabel() for ax in axes] == ["x", "n", "s"]
+    assert [ax.get_xlabel() for ax in axes[0].figure.axes if ax.get_visible()] == ["x", "n", "s"]
     assert plot.contour(study, "x", "n").get_ylabel() == "n"
+
+
+def test_a_contour_is_over_the_inputs_that_matter() -> None:
+    space = {name: nr.Float(0, 1) for name in "abcd"}
+    study = nr.maximize(lambda p: p["b"] + 3 * p["d"] ** 2, space, 15, progress=False)
+
+    def inputs(*names: str) -> tuple[str, str]:
+        ax = plot.contour(study, *names)
+        return ax.get_xlabel(), ax.get_ylabel()
+
+    assert inputs() == ("d", "b")
+    assert inputs("b") == ("b", "d")
+    assert inputs("a", "c") == ("a", "c")
+    one = nr.maximize(lambda x: float(x[0]), [(0, 1)], 6, progress=False)
+    with pytest.raises(ConfigurationError, match="needs two inputs"):
+        plot.contour(one)
 
 
 def test_studies_beside_each_other() -> None:

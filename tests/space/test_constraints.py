@@ -9,7 +9,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import SpaceError, StorageError
-from noregret.space import constraints
+from noregret.space import constraints, read_constraint
 from noregret.space.constraints import Constraint
 from noregret.storage import codec
 
@@ -93,7 +93,7 @@ def test_an_infeasible_point_is_refused_with_the_constraints_name() -> None:
 
 def test_what_was_weighed_may_miss_a_sum_by_its_tolerance() -> None:
     ones = dict.fromkeys("abc", 1.0)
-    weighed = {"a": 0.334, "b": 0.333, "c": 0.334}
+    weighed = {"a": 0.3345, "b": 0.333, "c": 0.3335}
     with pytest.raises(SpaceError, match=r"1\.001"):
         nr.Space(THREE, constraints=[nr.Linear(ones, equals=1)]).canonical(weighed)
     loose = nr.Space(THREE, constraints=[nr.Linear(ones, equals=1, tolerance=0.002)])
@@ -102,6 +102,71 @@ def test_what_was_weighed_may_miss_a_sum_by_its_tolerance() -> None:
     limit = nr.Space(tiny, constraints=[nr.Linear({"a": 1, "b": 1}, at_most=1e-9)])
     with pytest.raises(SpaceError, match="breaks the constraint"):
         limit.canonical({"a": 9e-10, "b": 9e-10})
+
+
+def test_rounded_digits_break_no_sum() -> None:
+    ones = dict.fromkeys("abc", 1.0)
+    space = nr.Space(THREE, constraints=[nr.Linear(ones, equals=1)])
+
+    def fits(*values: float) -> bool:
+        try:
+            space.canonical(dict(zip("abc", values, strict=True)))
+        except SpaceError:
+            return False
+        return True
+
+    assert fits(0.3333, 0.3333, 0.3333)
+    assert fits(0.334, 0.333, 0.334)  # 1.001: each may be off by half of its last digit
+    assert fits(0.3333, 0.3333, 0.3335)
+    assert not fits(0.3333, 0.3333, 0.3337)
+    assert not fits(0.5, 0.5, 0.1)  # rounding explains half a percent at most
+    assert not fits(0.5, 0.5002, 0.0)  # 0.5 was weighed as 0.5000
+    percent = {name: nr.Float(0, 100) for name in "abc"}
+    space = nr.Space(percent, constraints=[nr.Linear(ones, equals=100)])
+    assert fits(33.3, 33.3, 33.3)
+    assert not fits(33.0, 33.0, 33.0)
+    space = nr.Space({**percent, "c": nr.Int(0, 100)}, constraints=[nr.Linear(ones, at_most=100)])
+    assert fits(33.35, 33.66, 33)  # inequalities too
+    assert not fits(33.3, 33.3, 34)  # 34 is a count
+    steps = {name: nr.Float(0, 1, step=0.1) for name in "abc"}
+    space = nr.Space(steps, constraints=[nr.Linear(ones, equals=1)])
+    assert not fits(0.3, 0.3, 0.3)
+
+
+def test_proposals_satisfy_a_sum_exactly() -> None:
+    space = mixture()
+    study = nr.Study(space, "maximize")
+    study.add({"a": 0.3333, "b": 0.3333, "c": 0.3333}, 1.0)
+    for _ in range(4):
+        trial = study.ask()
+        assert abs(sum(trial.params.values()) - 1) < 1e-9
+        study.tell(trial, 0.5)
+
+
+def test_the_message_has_the_scaled_point() -> None:
+    with pytest.raises(SpaceError, match=r"Scaled to the sum it is a=0\.5, b=0\.25, c=0\.25"):
+        mixture().canonical({"a": 1.0, "b": 0.5, "c": 0.5})
+    with pytest.raises(SpaceError) as caught:  # nothing to scale
+        mixture().canonical({"a": 0.0, "b": 0.0, "c": 0.0})
+    assert "Scaled" not in str(caught.value)
+
+
+def test_a_tolerance_is_written_behind_the_sum() -> None:
+    percent = {name: nr.Float(0, 100) for name in "abc"}
+    for text in ("a + b + c = 100 ± 0.5", "a+b+c=100±0,5", "a + b + c = 100 +/- 0.5"):
+        constraint = read_constraint(text, percent)
+        assert constraint == nr.Linear(dict.fromkeys("abc", 1.0), equals=100, tolerance=0.5)
+        assert str(constraint) == "a + b + c = 100 ± 0.5"
+    between = nr.Linear({"a": 1, "b": -1}, at_least=1, at_most=9, tolerance=0.1)
+    assert str(between) == "1 <= a - b <= 9 ± 0.1"
+    for each in (
+        between,
+        nr.Linear({"a": 1}, at_most=3, tolerance=2),
+        nr.Linear({"a": 1}, at_least=3),
+    ):
+        assert read_constraint(str(each), percent) == each
+    with pytest.raises(SpaceError, match="cannot be read"):
+        read_constraint("a + b = 100 ± much", percent)
 
 
 def test_spaces_with_constraints_are_kept() -> None:

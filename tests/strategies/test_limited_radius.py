@@ -130,7 +130,7 @@ def test_infeasibility_is_declared_where_it_is_so_and_only_there() -> None:
         assert "with probability" in state.condition
         assert study.result().certificate is None
         assert nr.Infeasible()(study)
-        with pytest.raises(nr.NoRegretError, match="nothing in the space keeps all limits"):
+        with pytest.raises(nr.NoRegretError, match="nothing keeps all limits"):
             study.certificate()
         assert study.ask().decision.payload["rule"] == "infeasible"
         assert played(seed, 20, limit=lowest + 0.02).feasibility().state != "infeasible"

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.errors import ConfigurationError, TrialError
+from noregret.errors import ConfigurationError, KnownRowsError, TrialError
+from noregret.study import imports_of, take_back
+from noregret.trials import standing
 from noregret.trials.trial import Trial
 from tests.components import needed
 
@@ -141,7 +143,7 @@ def test_json_is_complete(tmp_path: Path) -> None:
 def test_frames_and_parquet(tmp_path: Path) -> None:
     pandas = needed("pandas", "frame")
     study = mixed_study()
-    frame = study.to_frame()
+    frame = study.export()
     assert list(frame.columns) == [
         "number",
         "state",
@@ -168,14 +170,14 @@ def test_frames_and_parquet(tmp_path: Path) -> None:
     back = pandas.read_parquet(tmp_path / "s.parquet")
     np.testing.assert_array_equal(back["x"], frame["x"])
     assert [json.loads(cell) for cell in back["c"]] == [t.params["c"] for t in study.trials]
-    assert len(nr.Study(MIXED, "maximize").to_frame()) == 0
+    assert len(nr.Study(MIXED, "maximize").export()) == 0
 
 
 def test_formats() -> None:
     study = nr.Study([(0, 1)], "maximize")
     for bad in ("xlsx", "CSV"):
         with pytest.raises(ConfigurationError, match="format is"):
-            study.export(io.StringIO(), bad)  # type: ignore[arg-type]
+            study.export(io.StringIO(), bad)  # type: ignore[call-overload]
     out = io.StringIO()
     study.export(out)
     assert len(list(csv.reader(io.StringIO(out.getvalue())))) == 1
@@ -215,6 +217,77 @@ def test_remarks_go_through_files(tmp_path: Path) -> None:
     assert (second.state, second.error) == ("failed", "the pump stopped")
     with pytest.raises(TrialError, match=r"needs \['value', 'x', 'params.note'\]"):
         again.import_csv(io.StringIO("x,note,value\n0.1,0.2,3\n"))
-    row = json.loads(study.to_frame()["attributes"][0])
+    row = json.loads(study.export()["attributes"][0])
     assert row == {"who": "anna", "cell": 4}
-    assert study.to_frame()["duration"].notna().all()
+    assert study.export()["duration"].notna().all()
+
+
+LAB = {"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])}
+
+
+def test_names_as_people_write_them(tmp_path: Path) -> None:
+    """The value's own name, any case, and columns that are nobody's: those become attributes."""
+    study = nr.Study(LAB, "maximize")
+    study.annotate(attributes={"value_name": "Yield"})
+    text = "Operator;YIELD; T ;S;Batch;remark\nAda;1,5;20;water;7;\n'=Bo;2,5;40;dmf;0,25;late\n"
+    first, second = study.import_csv(io.StringIO(text))
+    assert (first.value, first.params) == (1.5, {"t": 20.0, "s": "water"})
+    assert first.attributes == {"Operator": "Ada", "Batch": 7}
+    assert second.attributes == {"Operator": "=Bo", "Batch": 0.25, "remark": "late"}
+    plain = nr.Study(LAB, "maximize")
+    with pytest.raises(TrialError, match=r"lacks the columns \['value'\]"):
+        plain.import_csv(io.StringIO(text))
+    with pytest.raises(TrialError, match=r"lacks the columns \['t'\]"):  # no guess between two
+        plain.import_csv(io.StringIO("T, T ,S,value\n1,2,dmf,1\n"))
+    # a parameter's name comes before the value's other name, and exact names before similar ones
+    odd = nr.Study({"yield": nr.Float(0, 9), "Value": nr.Float(0, 9)}, "maximize")
+    odd.annotate(attributes={"value_name": "yield"})
+    (trial,) = odd.import_csv(io.StringIO("yield,Value,value\n1,2,3\n"))
+    assert (trial.params, trial.value) == ({"yield": 1.0, "Value": 2.0}, 3.0)
+
+
+def test_a_file_imported_twice_is_noticed() -> None:
+    study = nr.Study(LAB, "maximize")
+    rows = ["t,s,value", "1,dmf,5", "1,dmf,5", "2,water,6"]
+    study.import_csv(io.StringIO("\n".join(rows)))  # two equal rows of one file are replicates
+    with pytest.raises(KnownRowsError, match=r'3 of 3 rows are in the study already: known="skip"'):
+        study.import_csv(io.StringIO("\n".join(rows)))
+    rows += ["3,dmf,7", "1,dmf,5"]  # the table has grown
+    with pytest.raises(KnownRowsError) as caught:
+        study.import_csv(io.StringIO("\n".join(rows)))
+    assert (caught.value.known, caught.value.rows) == (3, 5)
+    added = study.import_csv(io.StringIO("\n".join(rows)), known="skip")
+    assert [(trial.params["t"], trial.value) for trial in added] == [(3.0, 7.0), (1.0, 5.0)]
+    assert study.import_csv(io.StringIO("\n".join(rows)), known="skip") == []
+    assert len(study.import_csv(io.StringIO("\n".join(rows)), known="add")) == 5
+    with pytest.raises(ConfigurationError, match='known is one of "refuse", "skip", "add"'):
+        study.import_csv(io.StringIO("\n".join(rows)), known="ask")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_an_import_can_be_taken_back(stored: bool, tmp_path: Path) -> None:
+    study = nr.Study(LAB, "maximize")
+    if stored:
+        study = nr.Study.create("lab", LAB, "maximize", storage=tmp_path / "s.db")
+    study.add({"t": 50, "s": "dmf"}, 1.0)
+    text = "t,s,value,state\n1,dmf,99,complete\n2,dmf,,failed\n3,dmf,,waiting\n4,dmf,,waiting\n"
+    study.import_csv(io.StringIO(text), label="wrong units")
+    assert study.ask().params["t"] == 3.0  # under way: it stays
+    assert [len(trials) for trials in imports_of(study.trials).values()] == [4]
+    gone = take_back(study, "wrong units")
+    assert [trial.params["t"] for trial in gone] == [1.0, 2.0, 4.0]
+    assert study.best.value == 1.0
+    states = {trial.params["t"]: trial.state for trial in standing(study.trials)}
+    assert states == {
+        **dict.fromkeys((1.0, 2.0, 4.0), "withdrawn"),
+        3.0: "running",
+        50.0: "complete",
+    }
+    assert study.trials[1].value == 99.0  # on record
+    with pytest.raises(TrialError, match="there is no import 'other' to take back"):
+        take_back(study, "other")
+    study.tell(3, 5.0)
+    assert [trial.number for trial in take_back(study, "wrong units")] == [3]
+    with pytest.raises(TrialError, match="the study has none"):
+        take_back(study, "wrong units")
+    assert len(study.import_csv(io.StringIO(text))) == 4  # it may come again

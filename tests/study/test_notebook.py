@@ -35,6 +35,14 @@ def test_reprs_are_a_line() -> None:
         assert "\n" not in repr(each)
     assert repr(study.trials[0]).startswith("<Trial 0: complete 0.")
     assert repr(nr.Trial(3, {"x": 0.5, "s": "a"})) == "<Trial 3: running at x=0.5, s=a>"
+    assert repr(study).endswith(
+        f"best {study.best.value:.6g} at {repr(study.best).split(' at ')[1]}"
+    )
+    assert len(repr(study.trials[-1].decision)) < 250  # without what the strategy recorded
+    many = nr.Study({f"x{i}": nr.Float(0, 1) for i in range(30)}, "maximize")
+    many.tell(many.ask(), 1.0)
+    assert "x7=0." in repr(many)
+    assert repr(many).endswith("… 22 more>")
     assert repr(study.belief()).startswith("<Belief: lengthscales ")
     assert repr(nr.Float(0, 1)) == "Float(low=0.0, high=1.0, log=False)"
     assert repr(nr.Float(0, 1, step=0.5)) == "Float(low=0.0, high=1.0, log=False, step=0.5)"

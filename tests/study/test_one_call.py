@@ -1,6 +1,9 @@
 """minimize and maximize: nothing is lost, whatever ends them; open or create in one call."""
 
+import inspect
 import logging
+import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +87,61 @@ def test_a_study_of_that_name_is_not_taken_for_another(tmp_path: Path) -> None:
 def test_what_one_call_needs(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         nr.minimize(lambda p: 1.0, SPACE, 1, **given)
+
+
+def test_it_takes_what_a_run_takes() -> None:
+    gate = threading.Barrier(3)
+
+    def together(p: dict[str, Any]) -> float:
+        gate.wait(timeout=10)  # broken unless three run at the same time
+        return float(p["x"])
+
+    assert len(nr.minimize(together, SPACE, 6, CHEAP, workers=3).trials) == 6
+    assert len(nr.maximize(lambda p: p["x"], SPACE, 6, CHEAP, timeout=0).trials) == 0
+    study = nr.minimize(lambda p: p["x"], SPACE, 9, CHEAP, until=lambda s: len(s.trials) == 4)
+    assert len(study.trials) == 4
+
+
+def test_it_takes_limits_context_and_noise() -> None:
+    def reaction(p: dict[str, Any]) -> dict[str, float]:
+        return {"value": p["x"], "heat": 1 - p["x"]}
+
+    limits = {"heat": nr.AtMost(0.5)}
+    study = nr.minimize(reaction, SPACE, 12, outcomes=limits)
+    assert study.outcomes == limits
+    assert 0.5 <= study.best_params["x"] < 0.7
+    space = {"x": nr.Float(0, 1), "humidity": nr.Float(0, 100)}
+    study = nr.minimize(lambda p: p["x"], space, 3, CHEAP, context={"humidity": 45})
+    assert study.context == ("humidity",)
+    assert [trial.params["humidity"] for trial in study.trials] == [45.0] * 3
+    days = iter(range(9))
+    study = nr.maximize(lambda p: p["x"], space, 3, CHEAP, context=lambda: {"humidity": next(days)})
+    assert [trial.params["humidity"] for trial in study.trials] == [1.0, 2.0, 3.0]
+    study = nr.minimize(lambda p: p["x"], SPACE, 1, noise_std=0.1)
+    assert study.strategy == nr.InsuredGPUCB(noise_std=0.1)
+    assert nr.minimize(lambda p: p["x"], SPACE, 1, nr.LogEI(), noise_std=0.1).strategy == nr.LogEI(
+        noise_std=0.1
+    )
+    with pytest.raises(ConfigurationError, match="RandomSearch has no noise_std: leave it out"):
+        nr.minimize(lambda p: p["x"], SPACE, 1, CHEAP, noise_std=0.1)
+
+
+def test_the_best_point_is_there_to_be_passed_on() -> None:
+    options: Any = {"svm": {"C": nr.Float(0.1, 10)}, "forest": {"trees": nr.Int(10, 500)}}
+    study = nr.Study({"model": nr.Branch(options), "x": nr.Float(0, 1)}, "minimize", CHEAP)
+    study.add({"model": "svm", "C": 2.0, "x": 0.5}, 1.0)
+    assert study.best_params == {"model": "svm", "C": 2.0, "x": 0.5}
+    study.best_params["x"] = 9  # a new dict
+    assert study.best.params["x"] == 0.5
+    vector = nr.minimize(lambda x: float(x[0]), [(0, 1)], 3, CHEAP)
+    assert vector.best_params == vector.best.params
+
+
+@pytest.mark.parametrize("call", [nr.minimize, nr.maximize])
+def test_each_argument_is_documented(call: Any) -> None:
+    names = inspect.signature(call).parameters
+    assert all(re.search(rf"^ +{name}: ", call.__doc__, re.M) for name in names)
+    assert {"workers", "timeout", "until", "outcomes", "context", "noise_std"} <= names.keys()
 
 
 def test_a_study_needs_a_goal() -> None:

@@ -158,7 +158,7 @@ def test_files_have_outcomes(stored: nr.Study, tmp_path: Path) -> None:
     assert [t.outcomes for t in read] == [t.outcomes for t in done]
     assert [t.outcome_noise for t in read] == [t.outcome_noise for t in done]
     assert [t.feasible for t in read] == [t.feasible for t in done]
-    frame = stored.to_frame()
+    frame = stored.export()
     assert frame["feasible"].dropna().tolist() == [t.feasible for t in done]
     plain = tmp_path / "lab.csv"
     plain.write_text("x;y;value;sum;x²\n0,5;0,25;1,0;0,75;0,25\n", encoding="utf-8")

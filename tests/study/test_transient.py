@@ -218,7 +218,7 @@ def test_files_keep_it(way: Callable[[nr.Study, Path], list[Trial]], tmp_path: P
     for trial, transient in zip(study.ask(2), (True, False), strict=True):
         study.tell(trial, state="failed", transient=transient)
     assert [trial.transient for trial in way(study, tmp_path)] == [True, False]
-    assert list(study.to_frame()["transient"]) == [True, False]
+    assert list(study.export()["transient"]) == [True, False]
 
 
 def test_files_without_it_and_with_nonsense(tmp_path: Path) -> None:

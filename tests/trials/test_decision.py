@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noregret as nr
-from noregret.errors import StorageError, TrialError
+from noregret.errors import StorageError
 from noregret.trials import Decision, ModelDecision, Trial, as_json, payload_as
 from noregret.trials.decision import CHOSEN, VERSION
 
@@ -88,9 +88,10 @@ def test_who_chose_a_point() -> None:
     ]
     assert study.trials[2].why == study.trials[2].decision.model
     assert [t.corrects for t in study.trials] == [None, None, None, 0]
-    for number in (0, 1, 3):
-        with pytest.raises(TrialError, match=f"trial {number} was not chosen by a model"):
-            _ = study.trials[number].why
+    sources = [trial.why.kind for trial in study.trials]  # for every trial, model or not
+    assert sources == ["added", "enqueued", "promise", "correction"]
+    assert [trial.why.t for trial in study.trials] == [0, 0, 1, 0]
+    assert math.isnan(study.trials[0].why.std)
 
 
 def test_forecasts_have_the_sign_of_the_values() -> None:

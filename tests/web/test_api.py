@@ -200,8 +200,40 @@ def test_files_go_out_and_come_in(browser: TestClient, storage: SQLStorage) -> N
         content=text.text,
         headers={"Content-Type": "text/csv; charset=utf-8"},
     )
-    assert (done.status_code, done.json()) == (201, {"imported": 12})
+    assert (done.status_code, done.json()["imported"], done.json()["attributes"]) == (201, 12, [])
     assert [t.value for t in storage.trials("copy")] == [t.value for t in storage.trials("first")]
+
+
+def test_an_import_is_noticed_listed_and_taken_back(
+    browser: TestClient, storage: SQLStorage
+) -> None:
+    address, rows = "/api/studies/first/import", "X,kind,value,operator\n0.5,a,9,anna\n"
+
+    def send(text: str, **query: str) -> Any:
+        headers = {"Content-Type": "text/csv"}
+        return browser.post(
+            address, params={"file": "m.csv"} | query, content=text, headers=headers
+        )
+
+    first = send(rows).json()
+    assert (first["imported"], first["attributes"]) == (1, ["operator"])
+    assert first["label"].startswith("m.csv, 2")
+    again = send(rows)
+    assert again.status_code == 409
+    assert again.json()["detail"].startswith("1 of 1 rows are in the study already: import the")
+    assert send(f"{rows}0.6,a,8,bo\n", known="skip").json()["imported"] == 1
+    assert send(rows, known="add").json()["imported"] == 1
+    assert send(rows, known="maybe").status_code == 422
+    assert f'data-take-back="{first["label"]}"' in browser.get("/studies/first/lab").text
+    undo = "/api/studies/first/take-back"
+    gone = browser.post(undo, json={"label": first["label"]})
+    assert [trial["number"] for trial in gone.json()] == [12]
+    assert browser.post(undo, json={"label": first["label"]}).status_code == 409
+    assert f'data-take-back="{first["label"]}"' not in browser.get("/studies/first/lab").text
+    struck = browser.post("/api/studies/first/trials/3/correct", json={"state": "withdrawn"}).json()
+    assert (struck["state"], struck["corrects"]) == ("withdrawn", 3)
+    told = browser.post("/api/studies/first/trials/3/tell", json={"state": "withdrawn"})
+    assert told.status_code == 422  # a running one is withdrawn by withdraw
 
 
 @pytest.mark.parametrize("chart", CHARTS)

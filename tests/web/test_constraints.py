@@ -21,7 +21,7 @@ MIXTURE: dict[str, Any] = {
     "parameters": [
         {"kind": "float", "name": name, "low": 0, "high": 1} for name in ("water", "dmf", "ether")
     ],
-    "constraints": ["water + dmf + ether = 1", "water - dmf <= 0.5"],
+    "constraints": ["water + dmf + ether = 1 ± 0.002", "water - dmf <= 0.5"],
 }
 
 
@@ -34,14 +34,14 @@ def test_a_mixture_is_made_shown_and_asked(browser: TestClient) -> None:
     assert made(browser, MIXTURE).status_code == 201
     about = browser.get("/api/studies/mix").json()
     assert about["constraints"] == MIXTURE["constraints"]
-    assert "<code>water + dmf + ether = 1</code>" in browser.get("/studies/mix").text
+    assert "<code>water + dmf + ether = 1 ± 0.002</code>" in browser.get("/studies/mix").text
     assert "Rules every experiment must obey" in browser.get("/new").text
     for trial in browser.post("/api/studies/mix/ask", json={"count": 3}).json():
         assert sum(trial["params"].values()) == pytest.approx(1.0)
     wrong = {"params": {"water": 0.5, "dmf": 0.6, "ether": 0.1}, "value": 1}
     answer = browser.post("/api/studies/mix/trials", json=wrong)
     assert answer.status_code in (400, 422)
-    assert "breaks the constraint 'water + dmf + ether = 1'" in answer.json()["detail"]
+    assert "breaks the constraint 'water + dmf + ether = 1 ± 0.002'" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ what is said. In a real browser at two widths, by keyboard alone, and checked by
 """
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,7 +111,7 @@ def test_a_name_that_is_taken_is_refused_at_the_name(page: Page, empty: SQLStora
     page.press("3", Keys.TAB, "2", Keys.ENTER)
     page.until(lambda: "more than 3" in page.text("[data-range] .error"), "an empty range")
     page.press(Keys.BACKSPACE, "9", Keys.ENTER)
-    page.until(lambda: "of this name already" in page.text("#new label .error"), "taken")
+    page.until(lambda: "exists already" in page.text("#new label .error"), "taken")
     assert page.driver.switch_to.active_element == page.one("[name=name]")
 
 
@@ -224,7 +225,7 @@ def test_a_study_is_deleted_after_a_question(page: Page, empty: SQLStorage) -> N
     page.tab_to("[data-delete]")
     page.press(Keys.ENTER)
     page.until(lambda: page.one("#delete").is_displayed(), "the question")
-    assert "4 trials are gone for good" in page.text("#delete")
+    assert "4 trials will be deleted for good" in page.text("#delete")
     page.tab_to("#delete [data-close]")
     page.press(Keys.ENTER)
     page.until(lambda: not page.one("#delete").is_displayed(), "kept")
@@ -383,3 +384,64 @@ def test_axe_finds_nothing(page: Page, empty: SQLStorage, axe: str, scheme: str)
         found += violations(page, axe)
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     assert found == []
+
+
+def test_mistakes_are_mended_on_the_page(page: Page, empty: SQLStorage, tmp_path: Path) -> None:
+    """A correction of inputs, outcome and note; a result struck out; a file imported twice, and
+    taken back.
+    """
+    study = nr.Study.create(
+        "lab",
+        {"x": nr.Float(0, 1), "kind": nr.Choice(["<a>", "b"])},
+        "maximize",
+        storage=empty,
+        outcomes={"heat": nr.AtMost(50)},
+    )
+    study.add({"x": 0.5, "kind": "<a>"}, 3.0, 0.2, outcomes={"heat": (40.0, 1.5)}, note="cloudy")
+    page.go("/studies/lab/lab")
+    page.until(lambda: page.one('[data-correct="0"]').is_displayed(), "the result listed")
+    page.one('[data-correct="0"]').click()
+
+    def field(css: str) -> str:
+        return str(page.one(f"#correct {css}").get_attribute("value"))
+
+    assert field("[data-outcome=heat]") == "40 ± 1.5"
+    assert (field("[name=value]"), field("[name=noise_std]")) == ("3.0", "0.2")
+    assert field("[name=note]") == "cloudy"
+    page.one("#correct summary").click()
+    assert (field("[data-param=x]"), field("[data-param=kind]")) == ("0.5", '"\\u003ca\\u003e"')
+    page.fill("#correct [data-param=x]", "0.55")
+    page.fill("#correct [data-outcome=heat]", "45")
+    page.fill("#correct [name=note]", "cloudy; second flask")
+    page.one("#correct .primary").click()
+    page.until(lambda: len(study.trials) == 2, "corrected")
+    now = study.trials[1]
+    assert (now.params, now.value, now.noise_std) == ({"x": 0.55, "kind": "<a>"}, 3.0, 0.2)
+    assert (dict(now.outcomes), now.note) == ({"heat": 45.0}, "cloudy; second flask")
+    page.until(lambda: "second flask" in page.text("#done"), "the correction listed")
+    page.one('[data-correct="0"]').click()  # the experiment keeps its number
+    assert field("[data-outcome=heat]") == "45"
+    page.one("#correct [value=withdrawn]").click()
+    page.until(lambda: len(study.trials) == 3, "struck out")
+    assert (study.trials[2].state, study.trials[2].corrects) == ("withdrawn", 1)
+    page.until(lambda: "struck out" in page.text("#messages"), "it is said")
+    # a file twice
+    file = tmp_path / "m.csv"
+    file.write_text("x,kind,value,heat,flask\n0.1,b,1,30,7\n", encoding="utf-8")
+    page.one("[data-upload] [type=file]").send_keys(str(file))
+    page.one("[data-upload] button").click()
+    page.until(lambda: "1 trials imported. Kept with them: flask." in page.text("#messages"), "")
+    file.write_text("x,kind,value,heat,flask\n0.1,b,1,30,7\n0.2,b,2,30,8\n", encoding="utf-8")
+    page.one("[data-upload] [type=file]").send_keys(str(file))
+    page.one("[data-upload] button").click()
+    page.until(lambda: page.one("#known").is_displayed(), "the question")
+    assert "1 of 2 rows are in the study already." in page.text("#known")
+    page.one("#known [data-known=skip]").click()
+    page.until(lambda: len(study.trials) == 5, "the other row")
+    page.until(lambda: len(page.all("[data-take-back]")) == 2, "both imports listed")
+    page.all("[data-take-back]")[1].click()
+    page.until(lambda: len(study.trials) == 6, "taken back")
+    assert (study.trials[5].state, study.trials[5].corrects) == ("withdrawn", 4)
+    page.until(lambda: len(page.all("[data-take-back]")) == 1, "one import left")
+    complaints = [line for line in page.complaints() if "409" not in line]
+    assert complaints == []

@@ -188,7 +188,7 @@ def plot_command(
     outcomes: an outcome and its limit.
 
     Args:
-        along: The parameter of a slice; twice for a map over two. [default: the first, or two]
+        along: The parameter of a slice; twice for a map. [default: the first]
         at: The value of another parameter on the slice. [default: the recommended point's]
         delta: Failure probability of the certificate.
         also: Another study beside it, for `plot studies`. [default: all of the same goal]
@@ -237,15 +237,16 @@ def _draw(
         pictures.scaling(study, ax=below).set_title("")
         return above.figure
     arguments: list[Any] = [[study, *others] if kind == "studies" else study]
-    if kind in ("slice", "contour"):
-        inputs = [name for name, each in study.space.parameters.items() if each.width > 0]
-        arguments.append(along or (inputs[:2] if kind == "contour" else None))
+    name = "slice" if kind == "contour" and len(along) > 1 else kind
+    if name == "contour":
+        arguments += along
+    elif name == "slice":
+        arguments.append(along)
     elif kind in TAKEN["along"]:
         arguments.append(next(iter(along), None))
     chosen = {name: value for name, value in (("at", at), ("delta", delta)) if kind in TAKEN[name]}
-    function = {"contour": "slice", "studies": "comparison"}.get(kind, kind)
-    drawn = getattr(pictures, function)(*arguments, **chosen)
-    return drawn if kind == "slices" else drawn.figure
+    drawn = getattr(pictures, "comparison" if name == "studies" else name)(*arguments, **chosen)
+    return drawn[0].figure if kind == "slices" else drawn.figure
 
 
 def _studies(target: options.Target, also: Sequence[str]) -> list[Study]:

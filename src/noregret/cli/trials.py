@@ -4,6 +4,7 @@ retry.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,19 @@ import click
 
 from noregret.cli import options, output
 from noregret.diagnostics.presentation import format_number
-from noregret.errors import TrialError
+from noregret.errors import KnownRowsError, TrialError
 from noregret.space import Space
-from noregret.study import Study, read_measured, understood, units_of
-from noregret.trials import State, Trial, standing
+from noregret.study import (
+    IMPORT,
+    Study,
+    import_label,
+    imports_of,
+    read_measured,
+    take_back,
+    understood,
+    units_of,
+)
+from noregret.trials import State, Trial, corrections, latest, standing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,14 +163,18 @@ def correct_command(
 ) -> None:
     """Replace the result of a TRIAL.
 
-    The old entry stays readable and no longer counts.
+    The old entry stays readable and no longer counts. Its noise stays where --noise is not given.
 
     Example:
         noregret correct lab 3 16.2, or noregret correct lab 3 --failed
     """
     result.check(value)
     study = target.open()
-    corrected = study.correct(trial, *result.value_of(study, value), **result.of(study))
+    measured, noise = result.value_of(study, value)
+    trials = study.trials
+    if measured is not None and noise is None and 0 <= trial < len(trials):
+        noise = trials[latest(trial, corrections(trials))].noise_std
+    corrected = study.correct(trial, measured, noise, **result.of(study))
     _report(target, study, corrected)
 
 
@@ -195,19 +209,58 @@ def enqueue_command(target: options.Target, point: options.Point, *, remarks: Re
 
 
 @options.command
-def import_command(target: options.Target, file: Annotated[Path, "FILE.csv"]) -> None:
+def import_command(
+    target: options.Target,
+    file: Annotated[Path, "FILE.csv"],
+    *,
+    known: Literal["refuse", "skip", "add"] = "refuse",
+    undo: bool = False,
+) -> None:
     """Record points measured before, from a CSV file.
 
-    The file has a column per parameter, one called value, and noise_std if known. All lines are
-    recorded or none: the first wrong line is named. - reads standard input.
+    The file has a column per parameter, one called value (or as your value is called), and
+    noise_std if known. Other columns are stored as attributes. All lines are recorded or none: the
+    first wrong line is named. - reads standard input.
+
+    Args:
+        known: What happens to lines that the study has already: nothing is imported (refuse), only
+            the other lines are (skip), or all (add).
+        undo: Take back the latest import of this file.
 
     Example:
-        noregret import lab measured.csv
+        noregret import lab measured.csv, or noregret import lab measured.csv --undo
     """
     study = target.open()
-    trials = study.import_csv(sys.stdin if str(file) == "-" else file)
-    text = f"added {len(trials)} trials\n\nnext: {target.again('show')}"
-    target.emit(output.trials_document(study, trials), text)
+    if undo:
+        _take_back(target, study, file.name)
+        return
+    try:
+        source = sys.stdin if str(file) == "-" else file
+        trials = study.import_csv(source, known=known, label=import_label(file.name))
+    except KnownRowsError as error:
+        advice = "--known skip imports the others, --known add all; nothing was imported"
+        raise KnownRowsError(error.known, error.rows, advice) from None
+    others = sorted({name for trial in trials for name in trial.attributes} - {IMPORT})
+    lines = [f"added {len(trials)} trials"]
+    if others:
+        lines.append(f"stored as attributes: {', '.join(others)}")
+    if trials:
+        again = f"import {shlex.quote(str(file))} --undo"
+        lines += ["", f"take it back: {target.again(again)}"]
+    lines += ["" if not trials else f"next: {target.again('show')}"]
+    target.emit(output.trials_document(study, trials), "\n".join(lines).rstrip())
+
+
+def _take_back(target: options.Target, study: Study, file: str) -> None:
+    """Withdraws the trials of the latest import of a file."""
+    labels = list(imports_of(study.trials))
+    of_file = [label for label in labels if label.rpartition(", ")[0] == file]
+    if not of_file:
+        listed = "; ".join(labels) or "none"
+        raise TrialError(f"no import of {file} is left to take back: the study has {listed}")
+    gone = take_back(study, of_file[-1])
+    text = f"took back {len(gone)} trials of {of_file[-1]}\n\nnext: {target.again('show')}"
+    target.emit(output.trials_document(study, gone), text)
 
 
 @options.command

@@ -106,7 +106,7 @@ class Axes:
 
     def theirs(self, params: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            **{name: axis.theirs(params[name]) for name, axis in self.named.items()},
+            **{name: self.named[name].theirs(value) for name, value in params.items()},
             **self.fixed,
         }
 

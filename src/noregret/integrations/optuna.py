@@ -17,7 +17,7 @@ from typing import Any
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
 from noregret.integrations.axes import Axes, Axis, Single, checked, ranged, seed_from
-from noregret.space import Choice, Float, Int
+from noregret.space import ActiveWhen, Choice, Float, Int
 from noregret.strategies import InsuredGPUCB, LogEI, Strategy
 from noregret.study import CertifiedWithin, LeftBelow, Study
 from noregret.trials import AtMost, Decision, Goal, Limit, State, Trial, keeps
@@ -47,8 +47,10 @@ logger = optuna.logging.get_logger(__name__)
 class NoRegretSampler(BaseSampler):
     """An Optuna sampler that proposes by a noregret strategy.
 
-    Parameters outside the intersection of the finished trials' search spaces (conditional ones, and
-    all of the first trial) always come from ``independent_sampler``.
+    The search space is learned from the finished trials. A parameter that only some of them have is
+    modelled if the option of one categorical parameter decides it, as after ``if``: see
+    ``ActiveWhen``. Any other parameter, and those of the first trial, come from
+    ``independent_sampler``.
 
     Args:
         strategy: How points are chosen; None is the default strategy.
@@ -96,7 +98,7 @@ class NoRegretSampler(BaseSampler):
     def infer_relative_search_space(
         self, study: optuna.Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        return _searched(study, self._intersection)
+        return _searched(study, self._intersection)[0]
 
     def sample_relative(
         self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -106,11 +108,13 @@ class NoRegretSampler(BaseSampler):
         done = sum(other.state == TrialState.COMPLETE for other in others)
         if not search_space or done < self._startup:
             return {}
-        axes = Axes.of(search_space, _axis)
-        fixed = _enqueued(trial, axes)
-        if len(fixed) == len(axes.named):
+        branches = _searched(study, self._intersection)[1]
+        branches = [b for b in branches if {b.name, b.choice} <= search_space.keys()]
+        axes = Axes.of(search_space, _axis, branches=tuple(branches))
+        fixed, is_whole = _enqueued(trial, axes)
+        if is_whole:
             return {}
-        space_key = _fingerprint(search_space)
+        space_key = _fingerprint(search_space, branches)
         goal, seed = _goal(study), seed_from([self._seed, trial.number])
         # workers in step would all take the same best point: if another proposed meanwhile, think
         # again with its point pending
@@ -124,7 +128,7 @@ class NoRegretSampler(BaseSampler):
         decision = replace(asked.decision, pending=())  # numbers of a study that is gone
         kept = {"decision": decision.to_json(), "point": asked.params, "space": space_key}
         study._storage.set_trial_system_attr(trial._trial_id, KEY, kept)
-        return axes.theirs(asked.params)
+        return axes.theirs(axes.space.active(asked.params))
 
     def sample_independent(
         self,
@@ -134,11 +138,12 @@ class NoRegretSampler(BaseSampler):
         param_distribution: BaseDistribution,
     ) -> Any:
         _refuse_many_objectives(study)
-        if self._warns and KEY in trial.system_attrs:
+        if self._warns and KEY in trial.system_attrs and _is_known(study, param_name):
             logger.warning(
                 f"Trial {trial.number}: {param_name!r} is sampled by"
-                f" {type(self._independent).__name__}, not by the model, because not every trial"
-                " has it with this range. Pass warn_independent_sampling=False if that is meant."
+                f" {type(self._independent).__name__}, not by the model: no categorical parameter"
+                " decides which trials have it, or its range changes. Pass"
+                " warn_independent_sampling=False if that is meant."
             )
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
@@ -212,10 +217,10 @@ class NoRegretStopping:
         _refuse_many_objectives(study)
         trials = study.get_trials(deepcopy=False)
         done = sum(other.state == TrialState.COMPLETE for other in trials)
-        searched = _searched(study, IntersectionSearchSpace())
+        searched, branches = _searched(study, IntersectionSearchSpace())
         if done < self._at_least or (done - self._at_least) % self._every or not searched:
             return
-        axes, goal = Axes.of(searched, _axis), _goal(study)
+        axes, goal = Axes.of(searched, _axis, branches=tuple(branches)), _goal(study)
         finished = [other for other in trials if other.state.is_finished()]
         history, limits = _history(finished, axes, goal, ""), _limits(finished)
         if self._rule(Study(axes.space, goal, self._strategy, trials=history, outcomes=limits)):
@@ -236,10 +241,65 @@ def _goal(study: optuna.Study) -> Goal:
 
 def _searched(
     study: optuna.Study, intersection: IntersectionSearchSpace
-) -> dict[str, BaseDistribution]:
-    """The parameters that every trial has with the same range, and with more than one value."""
-    common = intersection.calculate(study)
-    return {name: each for name, each in common.items() if not each.single()}
+) -> tuple[dict[str, BaseDistribution], list[ActiveWhen]]:
+    """The parameters that the model has, each with the same range in all trials and more than one
+    value; and for those that only some trials have, which option decides it.
+
+    Any finished trial shows where a parameter exists. Only a complete one shows where it does not:
+    the others may have ended before they came to it.
+    """
+    searched = intersection.calculate(study)
+    trials = [trial for trial in study.get_trials(deepcopy=False) if trial.state.is_finished()]
+    ranges: dict[str, list[BaseDistribution]] = {}
+    for trial in trials:
+        for name, distribution in trial.distributions.items():
+            ranges.setdefault(name, []).append(distribution)
+    unexplained = [
+        name
+        for name, each in ranges.items()
+        if name not in searched and all(distribution == each[0] for distribution in each)
+    ]
+    branches: list[ActiveWhen] = []
+    is_progress = True
+    while is_progress:  # the choice that decides may itself exist only for an option
+        is_progress = False
+        for name in unexplained:
+            condition = None if name in searched else _condition(name, searched, trials)
+            if condition is not None:
+                searched[name], is_progress = ranges[name][0], True
+                branches.append(condition)
+    searched = {name: each for name, each in searched.items() if not each.single()}
+    return searched, [each for each in branches if each.name in searched]
+
+
+def _condition(
+    name: str, choices: dict[str, BaseDistribution], trials: Sequence[FrozenTrial]
+) -> ActiveWhen | None:
+    """The categorical parameter whose options decide which trials have ``name``."""
+    having = [trial for trial in trials if name in trial.params]
+    lacking = [t for t in trials if t.state == TrialState.COMPLETE and name not in t.params]
+    for choice, distribution in choices.items():
+        if (
+            not isinstance(distribution, distributions.CategoricalDistribution)
+            or distribution.single()
+            or any(trial.distributions.get(choice) != distribution for trial in having)
+        ):
+            continue
+        options = {distribution.to_internal_repr(trial.params[choice]) for trial in having}
+        others = {
+            distribution.to_internal_repr(trial.params[choice])
+            for trial in lacking
+            if choice in trial.params
+        }
+        if not options & others:
+            return ActiveWhen(name, choice, tuple(sorted(int(option) for option in options)))
+    return None
+
+
+def _is_known(study: optuna.Study, name: str) -> bool:
+    """Whether a finished trial has a parameter: the first time, nothing could model it."""
+    trials = study.get_trials(deepcopy=False)
+    return any(trial.state.is_finished() and name in trial.params for trial in trials)
 
 
 def _others(study: optuna.Study, trial: FrozenTrial) -> list[FrozenTrial]:
@@ -251,16 +311,27 @@ def _proposed(trials: Sequence[FrozenTrial]) -> set[int]:
     return {trial.number for trial in trials if KEY in trial.system_attrs}
 
 
-def _enqueued(trial: FrozenTrial, axes: Axes) -> dict[str, Any]:
-    """The values that an enqueued trial prescribes, as far as they are points of the space: the
-    rest is chosen best for them.
+def _enqueued(trial: FrozenTrial, axes: Axes) -> tuple[dict[str, Any], bool]:
+    """The values that an enqueued trial prescribes, where they are points of the space, and whether
+    that is all of them. The rest is chosen best for them.
     """
     given = trial.system_attrs.get("fixed_params", {})
     fixed = {}
     for name in axes.named.keys() & given.keys():
         with suppress(ValueError):
             fixed[name] = axes.named[name].ours(given[name])
-    return fixed
+    above = {name: axes.space.branching.above(name) for name in axes.named}
+    for name in list(fixed):
+        if any(fixed.get(each.choice) not in each.options for each in above[name]):
+            del fixed[name]
+    absent = {
+        name
+        for name, conditions in above.items()
+        if any(
+            each.choice in fixed and fixed[each.choice] not in each.options for each in conditions
+        )
+    }
+    return fixed, axes.named.keys() == fixed.keys() | absent
 
 
 def _refuse_many_objectives(study: optuna.Study) -> None:
@@ -288,12 +359,15 @@ def _limits(trials: Sequence[FrozenTrial]) -> dict[str, Limit]:
     return {name: AtMost(0.0) for name in sorted(names)}
 
 
-def _fingerprint(search_space: dict[str, BaseDistribution]) -> str:
+def _fingerprint(
+    search_space: dict[str, BaseDistribution], branches: Sequence[ActiveWhen] = ()
+) -> str:
     """Names one search space: what was recorded in another one (other lengthscales, other inputs)
     is not read in this one.
     """
     described = {name: distributions.distribution_to_json(d) for name, d in search_space.items()}
-    text = "\n".join(f"{name} {each}" for name, each in described.items())
+    lines = [f"{name} {each}" for name, each in described.items()]
+    text = "\n".join([*lines, *map(str, branches)])
     return hashlib.blake2s(text.encode(), digest_size=8).hexdigest()
 
 
@@ -325,7 +399,7 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
     retried = {trial.system_attrs.get("failed_trial") for trial in trials}
     retried |= {number for t in trials for number in t.system_attrs.get("retry_history", ())}
     history: list[Trial] = []
-    limits = _limits(trials)
+    limits, branching = _limits(trials), axes.space.branching
     for trial in trials:
         if trial.state == TrialState.WAITING:
             continue
@@ -336,7 +410,10 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
             ours = {
                 name: axis.ours(trial.params[name]) if name in trial.params else point[name]
                 for name, axis in axes.named.items()
+                if name in trial.params or name in point
             }
+            ours = branching.filled(ours)
+            ours = {name: ours[name] for name in axes.named}
         except (KeyError, ValueError):  # a SpaceError, or a category that Optuna does not know
             continue
         decision = Decision.from_json(decided.get("decision", {})) if ours == point else Decision()

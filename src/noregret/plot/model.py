@@ -65,15 +65,24 @@ def slice(  # noqa: A001 — called as plot.slice
 
 def slices(
     study: Study, *, at: Mapping[str, Any] | None = None, figure: Figure | None = None
-) -> Figure:
-    """A slice along every input, side by side, through the recommended point or ``at``."""
+) -> list[Axes]:
+    """A slice along every input, side by side, through the recommended point or ``at``.
+
+    Args:
+        study: A study with at least one value.
+        at: Values of some inputs, by default those of the recommended point.
+        figure: Where to draw, by default a new figure.
+
+    Returns:
+        The axes, one for each input: a notebook shows their figure once.
+    """
     belief, point = _model_at(study, at or {}, [])
     names = [name for name, p in study.space.parameters.items() if p.width > 0]
     columns = min(len(names), 3)
     rows = -(-len(names) // columns)
     if figure is None:
         figure = canvas.new_figure(4.6 * columns, 3.4 * rows + 0.6)
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
     for name, ax in zip(names, axes, strict=False):
         _View.of(study, belief, point, [name]).draw_line(ax)
     for ax in axes[len(names) :]:
@@ -81,19 +90,34 @@ def slices(
     figure.suptitle(study.name)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-    return figure
+    return axes[: len(names)]
 
 
 def contour(
     study: Study,
-    across: str,
-    up: str,
+    across: str | None = None,
+    up: str | None = None,
     *,
     at: Mapping[str, Any] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The model's mean over a pair of inputs; as ``slice(study, [across, up])``."""
-    return slice(study, [across, up], at=at, ax=ax)
+    """The model's mean over a pair of inputs; as ``slice(study, [across, up])``.
+
+    Args:
+        study: A study with at least one value.
+        across: The input from left to right, by default the most important one left.
+        up: The input from bottom to top, by default the next one.
+        at: Values of the other parameters, by default those of the recommended point.
+        ax: Where to draw, by default a new figure.
+    """
+    names = [name for name in (across, up) if name is not None]
+    if len(names) < 2:
+        ranked = sorted(study.importances(), key=lambda index: -index.total)
+        others = iter([index.name for index in ranked if index.name not in names])
+        names = [name for name in (across or next(others, ""), up or next(others, "")) if name]
+    if len(names) < 2:
+        raise ConfigurationError("a contour needs two inputs: this study has one, take slice")
+    return slice(study, names, at=at, ax=ax)
 
 
 def _model_at(

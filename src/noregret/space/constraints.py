@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -20,7 +21,9 @@ from noregret.errors import SpaceError
 from noregret.space.parameters import Choice, Float, Parameter, check_names, is_finite
 
 TOLERANCE = 1e-6  # of a linear constraint's range: how far an evaluated point may violate it
+ROUNDED = 5e-3  # the same where the digits that were typed explain it
 FORM = "Linear({'a': 1, 'b': 1}, at_most=1.0)"
+AROUND = r"\s*(?:±|\+/-|\+-)\s*"  # before the tolerance: a + b = 100 ± 0.5
 RELATIONS = {
     **dict.fromkeys(("<=", "≤", "<"), "at_most"),
     **dict.fromkeys((">=", "≥", ">"), "at_least"),
@@ -43,7 +46,8 @@ class Linear:
         at_least: The smallest sum.
         equals: The sum, instead of the other two.
         tolerance: By how much a point that was run may violate it, in the sum's units (weighing is
-            never exact); None: a millionth of its range.
+            never exact); None: a millionth of its range, or what its rounded digits explain, up to
+            half a percent.
 
     Raises:
         SpaceError: A number is not finite, a weight is 0, or the bounds contradict each other.
@@ -91,13 +95,14 @@ class Linear:
             for name, c in self.coefficients.items()
         )
         text = text[3:] if text.startswith(" + ") else f"-{text[3:]}"
+        around = "" if self.tolerance is None else f" ± {self.tolerance:.12g}"
         if self.equals is not None:
-            return f"{text} = {self.equals:.12g}"
+            return f"{text} = {self.equals:.12g}{around}"
         if self.at_least is None:
-            return f"{text} <= {self.at_most:.12g}"
+            return f"{text} <= {self.at_most:.12g}{around}"
         if self.at_most is None:
-            return f"{text} >= {self.at_least:.12g}"
-        return f"{self.at_least:.12g} <= {text} <= {self.at_most:.12g}"
+            return f"{text} >= {self.at_least:.12g}{around}"
+        return f"{self.at_least:.12g} <= {text} <= {self.at_most:.12g}{around}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -133,10 +138,48 @@ class Linear:
 
     def broken(self, values: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> str | None:
         """What is wrong with a point, in words; None: nothing."""
-        total = math.fsum(c * float(values[name]) for name, c in self.coefficients.items())
-        low, high = self.bounds
         allowed = TOLERANCE * self.unit(parameters) if self.tolerance is None else self.tolerance
-        return None if low - allowed <= total <= high + allowed else f"the sum is {total:.10g}"
+        return None if self._excess(values) <= allowed else f"the sum is {self._sum(values):.10g}"
+
+    def _sum(self, values: Mapping[str, Any]) -> float:
+        return math.fsum(c * float(values[name]) for name, c in self.coefficients.items())
+
+    def _excess(self, values: Mapping[str, Any]) -> float:
+        """How far the sum is out of its bounds."""
+        low, high = self.bounds
+        return max(low - self._sum(values), self._sum(values) - high)
+
+    def is_rounding(self, values: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> bool:
+        """Whether a point violates it only because its numbers were rounded, as .3333 three times
+        in a + b + c = 1. All are taken to have as many digits as the longest.
+        """
+        weighed = self._weighed(parameters)
+        if self.tolerance is not None or not weighed:
+            return False
+        digits = min(
+            int(Decimal(repr(float(values[name]))).as_tuple().exponent) for name in weighed
+        )
+        rounded = math.fsum(abs(self.coefficients[name]) for name in weighed) * 0.5 * 10.0**digits
+        return self._excess(values) <= min(rounded, ROUNDED * self.unit(parameters)) * (1 + 1e-9)
+
+    def scaled(
+        self, values: Mapping[str, Any], parameters: Mapping[str, Parameter]
+    ) -> dict[str, float] | None:
+        """The inputs of an equality times one factor, so that their sum is right; None: there is no
+        such point.
+        """
+        total, names = self._sum(values), self._weighed(parameters)
+        same_sign = len({c > 0 for c in self.coefficients.values()}) == 1
+        if not (self.equals and total and same_sign and len(names) == len(self.coefficients)):
+            return None
+        scaled = {name: float(values[name]) * self.equals / total for name in names}
+        inside = all(parameters[n].low <= v <= parameters[n].high for n, v in scaled.items())  # type: ignore[union-attr]
+        return scaled if inside else None
+
+    def _weighed(self, parameters: Mapping[str, Parameter]) -> list[str]:
+        """Its inputs that may take any number."""
+        named = {name: parameters[name] for name in self.coefficients}
+        return [n for n, p in named.items() if isinstance(p, Float) and p.resolution is None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,8 +382,10 @@ def read_constraint(
 
 
 def _linear(text: str, parameters: Mapping[str, Parameter]) -> Linear:
-    """``a + 2 b <= 1``, ``a + b + c = 1``, ``0.2 <= a - b <= 1``, ``a <= 2 b``."""
-    sides, kinds = _sides(text, parameters)
+    """``a + 2 b <= 1``, ``a + b + c = 1 ± 0.01``, ``0.2 <= a - b <= 1``, ``a <= 2 b``."""
+    tolerance = re.search(rf"{AROUND}({NUMBER})\s*$", text)
+    about = None if tolerance is None else float(tolerance[1].replace(",", "."))
+    sides, kinds = _sides(text[: tolerance.start()] if tolerance else text, parameters)
     if not kinds or len(kinds) > 2 or (len(kinds) == 2 and "equals" in kinds):
         raise _unclear(text, "it needs one <=, >= or =, or two of the same direction")
     if len(kinds) == 2:
@@ -348,13 +393,13 @@ def _linear(text: str, parameters: Mapping[str, Parameter]) -> Linear:
         if kinds[0] != kinds[1] or left or right:
             raise _unclear(text, "between two relations stands the sum, around them numbers")
         ends = sorted([low - constant, high - constant])
-        return Linear(middle, at_least=ends[0], at_most=ends[1])
+        return Linear(middle, at_least=ends[0], at_most=ends[1], tolerance=about)
     (left, below), (right, above) = sides
     total = {name: left.get(name, 0.0) - right.get(name, 0.0) for name in {**left, **right}}
     total = {name: coefficient for name, coefficient in total.items() if coefficient != 0}
     if not total:
         raise _unclear(text, f"it names no input; there are {', '.join(parameters)}")
-    return Linear(total, **{kinds[0]: above - below})
+    return Linear(total, **{kinds[0]: above - below}, tolerance=about)
 
 
 def _sides(
@@ -429,5 +474,5 @@ def _value(word: str, parameter: Parameter, text: str) -> Any:
 def _unclear(text: str, why: str) -> SpaceError:
     return SpaceError(
         f"the constraint {text!r} cannot be read: {why}. Write it as a + 2 b <= 1,"
-        " a + b + c = 1, 0.2 <= a - b <= 1, or not solvent=water, base=NaH"
+        " a + b + c = 100 ± 0.5, 0.2 <= a - b <= 1, or not solvent=water, base=NaH"
     )

@@ -26,7 +26,7 @@ from noregret.space.blocks import (
     slices_of,
 )
 from noregret.space.conditions import Conditions
-from noregret.space.constraints import Constraint, Satisfies
+from noregret.space.constraints import Constraint, Linear, Satisfies
 from noregret.space.parameters import Choice, Parameter
 from noregret.space.polytope import seeded
 
@@ -124,6 +124,21 @@ class Region:
                 if why is not None:
                     return f"breaks the constraint '{each}': {why}"
         return None
+
+    def refused(self, values: Mapping[str, Any]) -> str | None:
+        """As ``broken`` of a point that was run: rounded digits break no sum, and where one factor
+        would make a sum right, the message has the scaled inputs.
+        """
+        linear = [each for each in self.constraints if isinstance(each, Linear)]
+        rounded = [each for each in linear if each.is_rounding(values, self.parameters)]
+        rest = [each for each in self.constraints if each not in rounded]
+        why = self.broken(values, rest)
+        for each in linear if why is not None else ():
+            scaled = each.scaled(values, self.parameters)
+            if scaled is not None and each.broken(values, self.parameters) and each in rest:
+                listed = ", ".join(f"{name}={value:.6g}" for name, value in scaled.items())
+                return f"{why}. Scaled to the sum it is {listed}"
+        return why
 
     # -- points --
 

@@ -347,7 +347,7 @@ class Space(SearchSpace):
         """
         self.encode(params)
         values = self._values(params)
-        broken = None if self.region is None else self.region.broken(values)
+        broken = None if self.region is None else self.region.refused(values)
         if broken is not None:
             shown = {name: values[name] for name in self.parameters}
             raise SpaceError(

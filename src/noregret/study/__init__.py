@@ -17,10 +17,10 @@ from noregret.study.result import (
     recommended_by_chance,
 )
 from noregret.study.running import CertifiedWithin, Infeasible, LeftBelow, Reached
-from noregret.study.study import Study, delete_study, snapshot_of, studies
+from noregret.study.study import Callback, Study, delete_study, snapshot_of, studies
 
 if TYPE_CHECKING:
-    from noregret.study.files import designs, parsed
+    from noregret.study.files import IMPORT, designs, import_label, imports_of, parsed, take_back
     from noregret.study.numerals import (
         numbers,
         read_limits,
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHANCE",
+    "IMPORT",
+    "Callback",
     "Certificate",
     "CertifiedWithin",
     "Feasibility",
@@ -50,6 +52,8 @@ __all__ = [
     "algorithms",
     "delete_study",
     "designs",
+    "import_label",
+    "imports_of",
     "last_study",
     "left_of",
     "maximize",
@@ -63,6 +67,7 @@ __all__ = [
     "recommended_by_chance",
     "snapshot_of",
     "studies",
+    "take_back",
     "understood",
     "units_of",
     "was_killed",

@@ -9,11 +9,11 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Literal, get_args
+from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, TrialError
 from noregret.space import Candidates, Choice, Int, Parameter, Space, named_params
@@ -27,9 +27,15 @@ from noregret.trials import (
     check_attributes,
     check_ending,
     check_note,
+    standing,
+    utc_now,
 )
 
+if TYPE_CHECKING:
+    from noregret.study.study import Study
+
 Format = Literal["csv", "json", "parquet"]
+Known = Literal["refuse", "skip", "add"]  # what becomes of rows that a study has already
 Target = str | os.PathLike[str] | IO[Any]
 Source = str | os.PathLike[str] | IO[str]
 # columns before and after those of the parameters and outcomes
@@ -39,6 +45,7 @@ AFTER = (
     *("error", "note", "attributes", "transient"),
 )
 TEXTS = ("error", "note", "attributes")
+IMPORT = "import"  # the attribute with the label of the import that recorded a trial
 # suffixes by which a program would expect another format than text
 BINARY = {"xls", "xlsx", "ods", "feather", "arrow", "pkl", "pickle", "h5", "hdf5", "db", "zip"}
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters that make a spreadsheet run a cell
@@ -166,14 +173,16 @@ class TrialTable:
 
     # -- reading --
 
-    def read(self, source: Source, units: Units) -> list[Trial]:
+    def read(self, source: Source, units: Units, value_name: str = "") -> list[Trial]:
         """Trials of a file, not yet numbered; TrialError if any row cannot be read.
 
         Args:
             source: The file, or its name. Without a column ``state`` every row needs a value; with
-                one, rows may have failed or wait to be tried.
+                one, rows may have failed or wait to be tried. Columns of other names are attributes
+                of the trials.
             units: Of each input and outcome, and of the values under None; see ``units_of``. Where
                 one is missing, the first unit in a column is that of all its cells.
+            value_name: What else the column of the values may be called.
         """
         try:
             names, rows, decimal = read_table(source)
@@ -181,18 +190,15 @@ class TrialTable:
             raise TrialError(
                 f"the file cannot be read, or is not text in UTF-8 ({error}); nothing was imported"
             ) from None
-        ours = {name: guarded(place) for name, place in self.param_columns.items()}
-        taken = {*BEFORE, *AFTER}
-        # a parameter's plain name will do, unless a column of the trial has it
-        place = {n: there if there in names or n in taken else n for n, there in ours.items()}
-        exact = {*place.values(), "value"}
-        stripped = {name: name if name in exact else name.strip() for name in names}
-        rows = [{stripped.get(name, name): cell for name, cell in row.items()} for row in rows]
-        needed = {"value": "value"} | {ours[name]: place[name] for name in place}
-        missing = [name for name, there in needed.items() if there not in stripped.values()]
+        place = {name: guarded(there) for name, there in self.param_columns.items()}
+        ours = self._columns_of(names, value_name)
+        needed = ["value", *place.values()]
+        missing = [name for name in needed if name not in ours.values()]
         if missing:
-            raise TrialError(f"the file lacks the columns {missing!r}, it needs {list(needed)!r}")
-        reader, trials = _RowReader(self, place, decimal, dict(units)), []
+            raise TrialError(f"the file lacks the columns {missing!r}, it needs {needed!r}")
+        rows = [{ours.get(name, name): cell for name, cell in row.items()} for row in rows]
+        others = {name: unguarded(name.strip()) for name in names if name not in ours and name}
+        reader, trials = _RowReader(self, place, others, decimal, dict(units)), []
         corrected = {row.get("corrects") for row in rows} - {None, ""}
         for index, row in enumerate(rows):
             if row.get("number") in corrected:
@@ -204,6 +210,96 @@ class TrialTable:
                     f"row {index + 1} of the CSV file: {error}; nothing imported"
                 ) from None
         return trials
+
+    def _columns_of(self, names: Sequence[str], value_name: str) -> dict[str, str]:
+        """Our name of each column that a file has. Spaces around a name and its case do not matter
+        where that leaves no doubt. A parameter's plain name will do, unless a column of the trial
+        has it.
+        """
+        taken = {*BEFORE, *AFTER}
+        aliases: dict[str, list[str]] = {"value": ["value"]}
+        for name, there in self.param_columns.items():
+            aliases[guarded(there)] = [guarded(there), *([] if name in taken else [name])]
+        for there, noise in self.outcome_columns.values():
+            aliases |= {guarded(there): [guarded(there)], noise: [noise]}
+        aliases = {name: [name] for name in (*BEFORE, *AFTER, "feasible")} | aliases
+        aliases["value"].append(value_name)
+        found: dict[str, str] = {}
+        plain: tuple[Callable[[str], str], ...] = (str, str.strip, lambda n: n.strip().casefold())
+        for form in plain:
+            for ours, alias in ((ours, alias) for ours, each in aliases.items() for alias in each):
+                free = [name for name in names if name not in found and form(name) == form(alias)]
+                if alias and len(free) == 1 and ours not in found.values():
+                    found[free[0]] = ours
+        return found
+
+
+# -- imports --
+
+
+def import_label(file: str) -> str:
+    """Returns the label of an import that begins now: the file's name and the time.
+
+    Args:
+        file: The file's name.
+    """
+    return f"{file}, {utc_now()[:-6].replace('T', ' ')} UTC"
+
+
+def imports_of(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
+    """Returns the trials of each import that still count or wait, by the import's label.
+
+    Args:
+        trials: All trials of a study.
+    """
+    found: dict[str, list[Trial]] = {}
+    for trial in standing(trials):
+        label = trial.attributes.get(IMPORT)
+        if label and trial.state != "withdrawn":
+            found.setdefault(str(label), []).append(trial)
+    return found
+
+
+def take_back(study: Study, label: str) -> list[Trial]:
+    """Withdraws everything that an import recorded, except what is under way. The entries stay on
+    record and no longer count.
+
+    Args:
+        study: The study.
+        label: Which import, as ``imports_of`` names it.
+
+    Returns:
+        The trials that were withdrawn.
+
+    Raises:
+        TrialError: There is no such import, or nothing of it is left.
+    """
+    storage, key = study._storage, study._key
+    while True:
+        trials = study.trials
+        listed = imports_of(trials)
+        if label not in listed:
+            known = ", ".join(map(repr, listed)) or "none"
+            raise TrialError(f"there is no import {label!r} to take back: the study has {known}")
+        gone = [trial for trial in listed[label] if trial.state != "running"]
+        for trial in gone:
+            if trial.state == "waiting" and storage.claim(key, trial.number, None) is not None:
+                storage.finish(key, trial.number, Ending("withdrawn"))
+        struck = [trial for trial in gone if trial.is_finished]
+        new = [
+            replace(
+                trial.ended(Ending("withdrawn")),
+                number=len(trials) + index,
+                decision=Decision("correction"),
+                corrects=trial.number,
+                created=None,
+                started=None,
+                finished=None,
+            )
+            for index, trial in enumerate(struck)
+        ]
+        if not new or storage.append(key, new, unless=bool) is not None:
+            return gone
 
 
 # -- cells --
@@ -284,10 +380,13 @@ def designs(source: Source) -> list[dict[str, Any]]:
 
 @dataclass(slots=True)
 class _RowReader:
-    """Reads the rows of one file. place: the column of each parameter."""
+    """Reads the rows of one file. place: the column of each parameter; others: of each column that
+    is kept as an attribute, its name.
+    """
 
     table: TrialTable
     place: Mapping[str, str]
+    others: Mapping[str, str]
     decimal: Decimal
     units: Units
 
@@ -308,12 +407,13 @@ class _RowReader:
             attributes = json.loads(text) if text and text.strip() else None
         except ValueError:
             raise TrialError(f"attributes must be a JSON object, got {text!r}") from None
+        attributes = self._others(row) | check_attributes(attributes)
         flag = (row.get("transient") or "").strip().lower()
         if flag not in ("", "true", "false", "1", "0", "yes", "no"):
             raise TrialError(f"transient is true or false, got {flag!r}")
         decision, limits = Decision(), self.table.limits
         if state in ("waiting", "running"):
-            decision, attributes = Decision("enqueued"), check_attributes(attributes)
+            decision = Decision("enqueued")
             ending = Ending("waiting", note=check_note(note), attributes=attributes)
         else:
             value, noise = self._value(None, "value", row.get("value"), row.get("noise_std"))
@@ -324,6 +424,17 @@ class _RowReader:
             ending = check_ending(limits, value, noise, state, **extras, transient=transient)
         ending = replace(ending, error=check_note(error, "an error"))
         return Trial(0, params, decision=decision).ended(ending)
+
+    def _others(self, row: dict[str, Any]) -> dict[str, Any]:
+        """What the other columns hold: numbers where they are numbers."""
+        cells = {name: (row.get(column) or "").strip() for column, name in self.others.items()}
+        return {
+            name: unguarded(cell)
+            if isinstance(value := numbers([cell], decimal=self.decimal or ".")[0], str)
+            else value
+            for name, cell in cells.items()
+            if cell
+        }
 
     def _outcomes(self, row: dict[str, Any]) -> dict[str, Any] | None:
         """Each outcome in the row with its noise; None if there is none."""

@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from copy import deepcopy
@@ -18,10 +19,12 @@ import numpy as np
 from noregret.diagnostics import Importance, check_count, half_beliefs, importances
 from noregret.errors import (
     ConfigurationError,
+    KnownRowsError,
     StorageError,
     StudyExistsError,
     TrialError,
     UnknownTrialError,
+    check_one_of,
 )
 from noregret.search import Resolution, resolution_of
 from noregret.space import (
@@ -80,12 +83,14 @@ from noregret.trials import (
     known_at,
     latest,
     number_of,
+    short_point,
+    shown,
     sign_of,
     standing,
 )
 
 if TYPE_CHECKING:
-    from noregret.study.files import Format, Source, Target, TrialTable
+    from noregret.study.files import Format, Known, Source, Target, TrialTable
 
 log = logging.getLogger("noregret")
 Callback = Callable[["Study", Trial], Any]
@@ -300,7 +305,8 @@ class Study:
         done, note = len(complete(trials)), ""
         if done:
             best = best_of(self._record, trials)
-            note = f", best {best.value:.6g} at {best.params}" if best.value is not None else ""
+            value = "" if best.value is None else shown(best.value)
+            note = f", best {value} at {short_point(best.params)}" if value else ""
             note = ", nothing feasible yet" if best.feasible is False or not note else note
         return f"<Study {self.name!r}: {self.goal}, {done} of {len(trials)} trials complete{note}>"
 
@@ -852,24 +858,62 @@ class Study:
 
     # -- files --
 
-    def import_csv(self, source: Source) -> list[Trial]:
+    def import_csv(
+        self, source: Source, *, known: Known = "refuse", label: str | None = None
+    ) -> list[Trial]:
         """Measured points from a CSV file, all of them or none: a column for every parameter,
-        ``value``, and optionally ``noise_std`` and ``state``.
+        ``value`` (or the value's name), and optionally ``noise_std`` and ``state``. Other columns
+        are kept as attributes.
+
+        Args:
+            source: The file, or its name.
+            known: What becomes of rows that the study has already: nothing is imported ("refuse"),
+                only the others are ("skip"), or all ("add"), as repeated measurements.
+            label: Kept as the attribute "import" of each trial, by which ``take_back`` finds them.
+
+        Raises:
+            TrialError: A row cannot be read.
+            KnownRowsError: Rows are in the study already, and ``known`` is "refuse".
         """
+        from noregret.study.files import IMPORT
         from noregret.study.numerals import units_of
 
-        units = units_of(self.record().attributes)
-        return self._append(self._table().read(source, units))
+        check_one_of("known", known, ("refuse", "skip", "add"))
+        attributes = self.record().attributes
+        value_name = str(attributes.get("value_name") or "")
+        read = self._table().read(source, units_of(attributes), value_name)
+        here = Counter(map(self._said_by, standing(self.trials)))
+        new = [trial for trial in read if not _taken(here, self._said_by(trial))]
+        if len(new) < len(read) and known == "refuse":
+            advice = 'known="skip" imports the others, known="add" all; nothing was imported'
+            raise KnownRowsError(len(read) - len(new), len(read), advice)
+        added = new if known == "skip" else read
+        if label is not None:
+            about = {IMPORT: label}
+            added = [replace(each, attributes={**each.attributes, **about}) for each in added]
+        return self._append(added) if added else []
 
-    def export(self, target: Target, format: Format | None = None) -> None:  # noqa: A002
-        """All trials as "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default
-        as the file's name ends.
+    def _said_by(self, trial: Trial) -> tuple[Any, ...]:
+        """What a row of a file says: two rows are the same where this is."""
+        point = self.space.encode(trial.params).round(12).tolist()
+        outcomes = tuple(sorted(trial.outcomes.items()))
+        return trial.state, trial.value, trial.noise_std, outcomes, tuple(point)
+
+    @overload
+    def export(self) -> Any: ...
+    @overload
+    def export(self, target: Target, format: Format | None = None) -> None: ...
+    def export(self, target: Target | None = None, format: Format | None = None) -> Any:  # noqa: A002
+        """All trials, in a file or as a pandas DataFrame (extra ``frame``).
+
+        Args:
+            target: The file, or its name; None returns a DataFrame instead.
+            format: "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default as the
+                file's name ends.
         """
-        self._table().write(target, format, self.trials)
-
-    def to_frame(self) -> Any:
-        """All trials as a pandas DataFrame (extra ``frame``)."""
-        return self._table().frame(self.trials)
+        if target is None:
+            return self._table().frame(self.trials)
+        return self._table().write(target, format, self.trials)
 
     def _table(self) -> TrialTable:
         from noregret.study.files import TrialTable
@@ -899,6 +943,18 @@ class Study:
         see ``feasibility``.
         """
         return best_of(self._record, self.trials)
+
+    @property
+    def best_params(self) -> Any:
+        """The point of ``best``, to pass on: a new dict without the inputs that do not exist for
+        its choices, or an array.
+        """
+        params = self.best.params.copy()
+        return (
+            self.space.active(params)
+            if isinstance(self.space, Space) and self.space.branches
+            else params
+        )
 
     @property
     def recommended(self) -> Trial:
@@ -1099,6 +1155,12 @@ class Study:
                 return Replay(agreed, trial.number, trial.proposed, derived, skipped, since)
             agreed += 1
         return Replay(agreed, skipped=skipped, since=since)
+
+
+def _taken(counts: Counter[tuple[Any, ...]], item: tuple[Any, ...]) -> bool:
+    """Whether there is one of an item left; it is then one less."""
+    counts[item] -= 1
+    return counts[item] >= 0
 
 
 def snapshot_of(study: Study) -> Study:

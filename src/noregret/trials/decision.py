@@ -34,7 +34,7 @@ class ModelDecision:
     t: int  #: counts the model's decisions from 1
     mean: float  #: forecast of f at the point: its median
     std: float  #: half the distance of the forecast's one-sigma quantiles
-    kind: Kind = "promise"  #: what the decision was for, see docs/strategies.md
+    kind: Literal[Kind, Source] = "promise"  #: what the decision was for, see docs/strategies.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ class Decision:
     model: ModelDecision | None = None  #: None: no model chose the point
     pending: tuple[int, ...] = ()  #: trials under way when it was chosen: with them it is derived
     fixed: Mapping[str, Any] | None = None  #: values that some parameters had to have
-    payload: Mapping[str, Any] = field(default_factory=dict)  #: the strategy's own; plain JSON
+    #: the strategy's own; plain JSON
+    payload: Mapping[str, Any] = field(default_factory=dict, repr=False)
     seen: int | None = None  #: how many trials were known; None: all with a smaller number
     draw: int | None = None  #: which randomness; None: that of the number of trials known
     algorithm: int = 0  #: the strategy's number: the version of its rule, and of the payload

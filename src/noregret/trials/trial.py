@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import operator
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ State = Literal["waiting", "running", "complete", "failed", "withdrawn"]
 STATES: tuple[State, ...] = get_args(State)
 MAX_TEXT = 10_000  # characters of a note or of a stored exception
 OUTCOME_FIELDS = ("outcomes", "outcome_noise", "feasible")  # stored only where there are outcomes
+MOST_SHOWN = 8  # inputs of a point in a line
 CELL = "text-align:left;padding:1px 10px 1px 0;vertical-align:top"
 
 
@@ -115,7 +117,7 @@ class Trial:
         noise = "" if self.noise_std is None else f" ± {shown(self.noise_std)}"
         value = "" if self.value is None else f" {shown(self.value)}{noise}"
         beyond = " beyond a limit" if self.feasible is False else ""
-        return f"<Trial {self.number}: {self.state}{value}{beyond} at {self._point()}>"
+        return f"<Trial {self.number}: {self.state}{value}{beyond} at {short_point(self.params)}>"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -124,18 +126,13 @@ class Trial:
             ("noise", "" if self.noise_std is None else shown(self.noise_std)),
             ("outcomes", ", ".join(f"{name} {shown(v)}" for name, v in self.outcomes.items())),
             ("within limits", {True: "yes", False: "no", None: ""}[self.feasible]),
-            ("at", self._point()),
+            ("at", short_point(self.params)),
             ("failed for", (self.error or "").partition("\n")[0]),
             ("note", self.note or ""),
             ("from", self.decision.source),
             ("took", "" if self.duration is None else f"{self.duration:.3g} s"),
         ]
         return html_table(f"trial {self.number}", rows)
-
-    def _point(self) -> str:
-        if not isinstance(self.params, Mapping):
-            return "[" + ", ".join(shown(float(value)) for value in self.params) + "]"
-        return ", ".join(f"{name}={shown(value)}" for name, value in self.params.items())
 
     @property
     def is_finished(self) -> bool:
@@ -156,12 +153,11 @@ class Trial:
 
     @property
     def why(self) -> ModelDecision:
-        """What the model that chose the point believed; TrialError if no model did."""
-        if self.decision.model is None:
-            raise TrialError(
-                f"trial {self.number} was not chosen by a model (it is {self.decision.source})"
-            )
-        return self.decision.model
+        """What the model that chose the point expected. If no model chose it, ``kind`` says where
+        the point came from, ``t`` is 0 and the forecast is not a number.
+        """
+        decision = self.decision
+        return decision.model or ModelDecision(0, math.nan, math.nan, decision.source)
 
     def ended(self, ending: Ending) -> Trial:
         """The trial with this ending."""
@@ -351,6 +347,17 @@ def html_table(title: str, rows: Sequence[tuple[str, str]]) -> str:
         if text
     )
     return f"<div><b>{escape(title)}</b><table>{lines}</table></div>"
+
+
+def short_point(params: Any) -> str:
+    """A point in a line: its first inputs, each with six digits."""
+    if isinstance(params, Mapping):
+        values = [f"{name}={shown(value)}" for name, value in params.items()]
+    else:
+        values = [shown(float(value)) for value in params]
+    left = len(values) - MOST_SHOWN
+    text = ", ".join(values if left <= 1 else [*values[:MOST_SHOWN], f"… {left} more"])
+    return text if isinstance(params, Mapping) else f"[{text}]"
 
 
 def shown(value: object) -> str:

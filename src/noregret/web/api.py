@@ -10,9 +10,9 @@ from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
 from starlette.responses import JSONResponse
 
 from noregret.diagnostics import Alarm, Reason
-from noregret.errors import NoRegretError, TrialError, UnknownStudyError
+from noregret.errors import KnownRowsError, NoRegretError, TrialError, UnknownStudyError
 from noregret.storage import codec
-from noregret.study import Study, numbers
+from noregret.study import IMPORT, Study, import_label, numbers, take_back
 from noregret.web import schemas
 from noregret.web.charts import CHARTS, ChartName
 from noregret.web.fitting import Fitter, Models, Summary
@@ -274,7 +274,7 @@ def tell_trial(study: Changing, number: Number, body: schemas.TellIn) -> Any:
 
 
 @router.post("/studies/{key}/trials/{number}/correct", status_code=201, response_model=TrialOut)
-def correct_trial(study: Changing, number: Number, body: schemas.TellIn) -> Any:
+def correct_trial(study: Changing, number: Number, body: schemas.CorrectIn) -> Any:
     """Correct a finished trial by a new one; nothing is deleted."""
     return study.correct(number, **body.model_dump()).to_json()
 
@@ -316,8 +316,15 @@ def remove_study(studies: Studies, name: StudyName) -> None:
 
 
 @router.post("/studies/{key}/import", status_code=201, response_model=schemas.ImportOut)
-def import_csv(study: Changing, data: Annotated[bytes, Body(media_type="text/csv")]) -> Any:
-    """Import trials from a CSV file with the columns of an exported one: every row or none."""
+def import_csv(
+    study: Changing,
+    data: Annotated[bytes, Body(media_type="text/csv")],
+    known: Literal["refuse", "skip", "add"] = "refuse",
+    file: Annotated[str, Query(max_length=200)] = "a file",
+) -> Any:
+    """Import trials from a CSV file with the columns of an exported one: every row or none. Rows
+    that the study has already are refused, skipped or added again.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -325,4 +332,17 @@ def import_csv(study: Changing, data: Annotated[bytes, Body(media_type="text/csv
             f"the file is not UTF-8 text ({error.reason} at byte {error.start}):"
             " save it as CSV in UTF-8"
         ) from None
-    return {"imported": len(study.import_csv(io.StringIO(text)))}
+    label = import_label(file)
+    try:
+        trials = study.import_csv(io.StringIO(text), known=known, label=label)
+    except KnownRowsError as error:
+        advice = "import the others, or all of them again"
+        raise KnownRowsError(error.known, error.rows, advice) from None
+    others = sorted({name for trial in trials for name in trial.attributes} - {IMPORT})
+    return {"imported": len(trials), "attributes": others, "label": label}
+
+
+@router.post("/studies/{key}/take-back", response_model=list[TrialOut])
+def take_back_import(study: Changing, body: schemas.TakeBackIn) -> Any:
+    """Withdraw everything that an import recorded; the entries stay on record."""
+    return [trial.to_json() for trial in take_back(study, body.label)]

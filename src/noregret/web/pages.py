@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
@@ -18,7 +19,8 @@ from starlette.staticfiles import StaticFiles
 from noregret import __version__
 from noregret.space import Candidates, named_params
 from noregret.strategies import display_name, settings_of
-from noregret.trials import corrections, latest
+from noregret.study import imports_of
+from noregret.trials import Trial, corrections, latest
 from noregret.web import words
 from noregret.web.api import Current, Fits, Number, Studies
 from noregret.web.library import Snapshot
@@ -154,6 +156,13 @@ def trust_page(request: Request, snapshot: Current) -> Response:
     return study_page(request, snapshot, "trust", blank=blank, covered=covered, settings=settings)
 
 
+def _results(snapshot: Snapshot) -> list[Trial]:
+    """What counts now of each experiment, under the experiment's own number."""
+    replaced = corrections(snapshot.rows)
+    own = [trial.number for trial in snapshot.rows if trial.corrects is None]
+    return [replace(snapshot.rows[latest(number, replaced)], number=number) for number in own]
+
+
 @router.get("/studies/{key}/lab")
 def laboratory_page(request: Request, snapshot: Current) -> Response:
     return study_page(
@@ -162,7 +171,8 @@ def laboratory_page(request: Request, snapshot: Current) -> Response:
         "lab",
         open_trials=[trial for trial in snapshot.rows if trial.state == "running"],
         waiting=[trial for trial in snapshot.rows if trial.state == "waiting"],
-        done=[trial for trial in snapshot.trials if trial.is_finished][: -RECENT - 1 : -1],
+        imports=list(imports_of(snapshot.rows).items())[-RECENT:],
+        done=[trial for trial in _results(snapshot) if trial.is_finished][: -RECENT - 1 : -1],
     )
 
 

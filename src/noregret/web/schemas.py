@@ -246,6 +246,12 @@ class TellIn(ResultIn):
     transient: bool = False
 
 
+class CorrectIn(TellIn):
+    """Another result, or ``"state": "withdrawn"``: the result is struck out."""
+
+    state: Literal["complete", "failed", "withdrawn"] = "complete"  # type: ignore[assignment]
+
+
 class PointIn(ResultIn):
     """A point measured elsewhere; without a value, a point to try next."""
 
@@ -369,5 +375,15 @@ class SliceOut(BaseModel, extra="allow"):
     error: str | None
 
 
+class TakeBackIn(Body):
+    """The label of an import."""
+
+    label: Text
+
+
 class ImportOut(BaseModel):
+    """attributes: the columns that are kept as attributes; label: to take the import back."""
+
     imported: int
+    attributes: list[str] = []
+    label: str

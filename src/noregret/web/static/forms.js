@@ -22,8 +22,10 @@ function read(field, understood) {
 }
 
 async function bodyOf(form, button) {
-  const failed = button?.name === "state" && button.value === "failed";
-  const body = failed ? { state: "failed" } : {},
+  const state = button?.name === "state" ? button.value : "complete",
+    failed = state === "failed",
+    measured = state === "complete"; // else there is no value
+  const body = measured ? {} : { state },
     params = {},
     nested = {};
   const fields = [...form.elements].filter(
@@ -31,8 +33,9 @@ async function bodyOf(form, button) {
       field.name &&
       field.tagName !== "BUTTON" &&
       !field.disabled &&
-      !(failed && ["value", "noise_std"].includes(field.name)) &&
-      !(failed && field.dataset.outcome !== undefined) &&
+      !(!measured && ["value", "noise_std"].includes(field.name)) &&
+      !(!measured && field.dataset.outcome !== undefined) &&
+      !(state === "withdrawn" && field.dataset.param !== undefined) &&
       !(!failed && field.name === "transient"),
   );
   const understood = await numerals(fields.filter((f) => isNumber(f) && f.value.trim() !== ""));
@@ -53,7 +56,7 @@ async function bodyOf(form, button) {
     if (noise !== undefined && field.name === "value") body.noise_std = noise;
   }
   Object.assign(body, nested);
-  if (!form.dataset.nest) return body;
+  if (!form.dataset.nest || state === "withdrawn") return body;
   if (!form.dataset.asked) return { ...body, [form.dataset.nest]: params };
   const asked = JSON.parse(form.dataset.asked); // what was run is sent if it is something else
   return Object.entries(params).some(([name, value]) => asked[name] !== value)
@@ -63,6 +66,7 @@ async function bodyOf(form, button) {
 
 // What was understood of a value: "Saved 41.5 ± 0.2 %."
 function saved(made, form) {
+  if (made?.state === "withdrawn") return "The result is struck out.";
   if (typeof made?.value !== "number") return "Saved.";
   const noise = made.noise_std === null ? "" : ` ± ${made.noise_std}`,
     unit = form.elements.value?.dataset.unit;
@@ -106,6 +110,82 @@ async function guarded(form, action) {
   }
 }
 
+// Sends a file; where rows of it are in the study already, a dialog asks what to do.
+async function upload(form, known) {
+  const file = form.elements.file.files[0],
+    query = new URLSearchParams({ known, file: file.name.slice(-200) });
+  try {
+    const done = await call(`${form.dataset.upload}?${query}`, {
+      method: "POST",
+      headers: { "Content-Type": "text/csv" },
+      body: file,
+    });
+    const others = done.attributes.length ? ` Kept with them: ${done.attributes.join(", ")}.` : "";
+    say(`${done.imported} trials imported.${others}`);
+    form.reset();
+    return true;
+  } catch (error) {
+    if (!/rows are in the study already/.test(error.message)) throw error;
+    const dialog = document.getElementById("known");
+    dialog.querySelector("[data-what]").textContent = `${error.message.split(":")[0]}.`;
+    dialog.showModal();
+    return false;
+  }
+}
+
+function uploadAgain(button) {
+  const form = document.querySelector("form[data-upload]");
+  button.closest("dialog").close();
+  return guarded(form, async () => {
+    if (await upload(form, button.dataset.known)) await swap();
+  });
+}
+
+async function takeBack(button) {
+  const api = document.querySelector("form[data-upload]").dataset.upload;
+  button.disabled = true;
+  try {
+    const gone = await post(api.replace(/import$/, "take-back"), { label: button.dataset.takeBack });
+    say(`${gone.length} trials taken back.`);
+    button.blur();
+    await swap();
+  } catch (error) {
+    button.disabled = false;
+    say(error.message);
+  }
+}
+
+// The dialog with everything that a trial has.
+function correct(button) {
+  const dialog = document.getElementById("correct"),
+    form = dialog.querySelector("form"),
+    { correct: number, value, noise, note, point } = button.dataset;
+  form.dataset.post = `${form.dataset.base}${number}/correct`;
+  form.dataset.asked = point;
+  dialog.querySelector("h2").textContent = `Correct the result of trial ${number}`;
+  form.reset();
+  clear(form);
+  form.elements.value.value = value;
+  form.elements.noise_std.value = noise;
+  form.elements.note.value = note;
+  const params = JSON.parse(point),
+    outcomes = JSON.parse(button.dataset.outcomes),
+    stds = JSON.parse(button.dataset.outcomeNoise);
+  for (const field of form.querySelectorAll("[data-param]")) {
+    const now = params[field.dataset.param];
+    if (field.tagName !== "SELECT") field.value = now;
+    else for (const option of field.options) option.selected = JSON.parse(option.value) === now;
+  }
+  for (const field of form.querySelectorAll("[data-outcome]")) {
+    const name = field.dataset.outcome,
+      std = stds[name] === undefined ? "" : ` ± ${stds[name]}`;
+    field.value = outcomes[name] === undefined ? "" : `${outcomes[name]}${std}`;
+  }
+  existing(form);
+  dialog.showModal();
+  form.elements.value.select();
+}
+
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.dataset.deleteForm !== undefined) {
@@ -120,14 +200,7 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   guarded(form, async () => {
     if (form.dataset.upload) {
-      const file = form.elements.file.files[0];
-      const done = await call(form.dataset.upload, {
-        method: "POST",
-        headers: { "Content-Type": "text/csv" },
-        body: file,
-      });
-      say(`${done.imported} trials imported.`);
-      form.reset();
+      if (!(await upload(form, "refuse"))) return;
     } else {
       const made = await post(form.dataset.post, await bodyOf(form, event.submitter));
       say(
@@ -177,7 +250,7 @@ function retry(button) {
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
   if (!button) return;
-  const { copy, print, correct, value, noise } = button.dataset;
+  const { copy, print } = button.dataset;
   if (copy) {
     const rows = [...document.querySelectorAll(`#${copy} .params div`)].map(
       (row) => `${row.children[0].textContent}: ${row.children[1].textContent}`,
@@ -192,17 +265,12 @@ document.addEventListener("click", async (event) => {
     window.print();
     document.body.classList.remove("printing");
     document.getElementById(print).classList.remove("printed");
-  } else if (correct !== undefined) {
-    const dialog = document.getElementById("correct"),
-      form = dialog.querySelector("form");
-    form.dataset.post = `${form.dataset.base}${correct}/correct`;
-    dialog.querySelector("h2").textContent = `Correct the result of trial ${correct}`;
-    form.reset();
-    clear(form);
-    form.elements.value.value = value;
-    form.elements.noise_std.value = noise;
-    dialog.showModal();
-    form.elements.value.select();
+  } else if (button.dataset.correct !== undefined) {
+    correct(button);
+  } else if (button.dataset.known) {
+    await uploadAgain(button);
+  } else if (button.dataset.takeBack !== undefined) {
+    await takeBack(button);
   } else if (button.dataset.withdraw) {
     await withdraw(button);
   } else if (button.dataset.retry) {
