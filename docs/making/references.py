@@ -21,6 +21,7 @@ ANCHOR = re.compile(r"\btheory\.(?:md|html)#([\w-]+)")
 HEADING = re.compile(r"^#{1,6} .*\{#([\w-]+)\}\s*$", flags=re.M)
 DECISION = re.compile(r"\b[Dd]ecisions?[ /](\d{4})")
 PAGE = re.compile(r"(?<![\w/.])docs/([\w/-]+\.md)\b")
+TEST = re.compile(r"(?<!`)`(test_\w+)`")
 FILE = re.compile(r"(?<!`)`((?:src|tests|research|docs|packaging|examples|\.github)/[\w./-]*\w)`")
 PRINTED = [  # as numbered in print: equations, sections, figures, algorithms, lemmas, theorems
     (re.compile("JMLR " + pattern), known)
@@ -64,19 +65,23 @@ class Project:
     root: Path
     anchors: frozenset[str]
     decisions: frozenset[str]
+    tests: frozenset[str]  # functions
 
     @staticmethod
     def at(root: Path = ROOT) -> Project:
         theory = (root / "docs" / "theory.md").read_text(encoding="utf-8")
         decisions = (root / "docs" / "decisions").glob("[0-9]*.md")
         numbers = frozenset(path.name[:4] for path in decisions)
-        return Project(root, frozenset(HEADING.findall(theory)), numbers)
+        written = "".join(path.read_text("utf-8") for path in (root / "tests").rglob("test_*.py"))
+        tests = frozenset(re.findall(r"^def (test_\w+)", written, flags=re.M))
+        return Project(root, frozenset(HEADING.findall(theory)), numbers, tests)
 
     def faults(self, text: str) -> list[str]:
         """What a text points to and is not there."""
         found = [f"theory.md#{name}" for name in ANCHOR.findall(text) if name not in self.anchors]
         decided = DECISION.findall(text)
         found += [f"decision {number}" for number in decided if number not in self.decisions]
+        found += [name for name in TEST.findall(text) if name not in self.tests]
         named = [*(f"docs/{page}" for page in PAGE.findall(text)), *FILE.findall(text)]
         found += [name for name in named if not (self.root / name).exists()]
         for pattern, known in PRINTED:

@@ -68,6 +68,7 @@ def test_every_theorem_has_a_letter_of_its_own_and_is_cited_by_it() -> None:
         "[decision |9999](decisions/|9999-x.md)",
         "docs/|nowhere.md",
         "`tests/|test_nowhere.py`",
+        "`test_|of_nothing`",
         "# JMLR |eq. (99)",
         "# JMLR |sec. 2.7",
         "# JMLR |fig. 9",
