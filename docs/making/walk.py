@@ -14,8 +14,7 @@ from types import FrameType
 from typing import Any
 
 import noregret as nr
-from noregret.strategies import Strategy
-from noregret.strategies.registry import NAMED
+from noregret.strategies import Strategy, named
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(nr.__file__).parent
@@ -92,7 +91,7 @@ def table(found: Stations, most: int = 4) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        print(table(stations(one_ask(NAMED[sys.argv[1]]()))))
+        print(table(stations(one_ask(named(sys.argv[1], {})))))
     else:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
         after = rest.partition(END)[2]

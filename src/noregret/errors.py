@@ -1,8 +1,9 @@
-"""The errors of noregret, and the checks of a setting's range. A message says what is wrong, what
-it got and what to do.
+"""What every room needs: errors, checks of a setting, and imports at first use. A message says what
+is wrong, what it got and what to do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
 
@@ -58,6 +59,24 @@ def check_one_of(name: str, value: Any, choices: Sequence[Any], more: str = "") 
     if value not in choices:
         known = ", ".join(f'"{choice}"' for choice in choices)
         raise ConfigurationError(f"{name} is one of {known}{more}, got {value!r}")
+
+
+def check_count(name: str, value: Any, at_least: int = 1) -> int:
+    """Checks that an option is an integer, and returns it as an ``int``.
+
+    Args:
+        name: The option's name, for the message.
+        value: What was given.
+        at_least: The smallest value allowed.
+
+    Raises:
+        ConfigurationError: It is not an integer, or too small.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
+        raise ConfigurationError(
+            f"{name} must be a whole number of at least {at_least}, got {value!r}"
+        )
+    return int(value)
 
 
 DELTA_HINT = "it is a failure probability, 0.1 means that the band holds with probability 0.9"
@@ -127,3 +146,22 @@ class MissingExtraError(NoRegretError, ImportError):
 
 class GuaranteeWarning(UserWarning):
     """The settings are legal, but the confidence claim made for them in print does not hold."""
+
+
+def lazily(room: str, names: Collection[str], *modules: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a room that imports some of its modules when they are first used.
+
+    Args:
+        room: Its ``__name__``.
+        names: Its ``__all__``.
+        modules: In which a name is looked for, in this order.
+    """
+
+    def find(name: str) -> Any:
+        for module in modules if name in names else ():
+            loaded = import_module(f"{room}.{module}")
+            if name == module or hasattr(loaded, name):
+                return loaded if name == module else getattr(loaded, name)
+        raise AttributeError(f"module {room!r} has no attribute {name!r}")
+
+    return find

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.diagnostics import best_so_far, check_count, values_along
+from noregret.diagnostics import best_so_far, values_along
 from noregret.diagnostics.presentation import format_number, format_table, plus_minus, spans_decades
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, check_count
 from noregret.trials import Goal
 
 

@@ -17,7 +17,6 @@ from noregret.rkhs.widening import (
     ReferenceRegret,
     Scaling,
     Schedule,
-    crossing_near,
     first_crossing,
 )
 
@@ -109,27 +108,6 @@ def test_not_monotone_returns_the_first_upward_crossing() -> None:
 
     assert first_crossing(wave, 0.5, 1.0, 100.0) == pytest.approx(1 + math.pi / 6, rel=2e-3)
     assert first_crossing(wave, 2.0, 1.0, 100.0) == 100.0
-
-
-@pytest.mark.parametrize("guess", [1.0, 2.0, 6.9, 7.1, 40.0, 100.0])
-@pytest.mark.parametrize(
-    ("level", "crossing"), [(0.5, 1.0), (7.0, 7.0), (99.0, 99.0), (200.0, 100.0)]
-)
-def test_a_crossing_is_found_from_any_guess(guess: float, level: float, crossing: float) -> None:
-    """g ↦ g on [1, 100], to a tolerance of 0.2 in log g from above; two evaluations where the guess
-    holds still.
-    """
-    asked = []
-
-    def identity(g: float) -> float:
-        asked.append(g)
-        return g
-
-    found = crossing_near(identity, level, guess, 1.0, 100.0)
-    assert crossing <= found <= min(crossing * math.exp(0.2) * (1 + 1e-6), 100.0)
-    asked.clear()
-    assert crossing_near(identity, level, found, 1.0, 100.0) == found
-    assert len(asked) <= 2
 
 
 def test_schedules() -> None:

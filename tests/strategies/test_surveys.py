@@ -24,14 +24,22 @@ def test_the_class_is_widened_until_the_space_is_unknown_again() -> None:
         def predict(self, A: Array) -> tuple[Array, Array]:
             return np.zeros(len(A)), np.full(len(A), self.std)
 
+    asked: list[float] = []
+
     def scale(slope: float, last: float) -> float:
-        rising: Any = lambda g: Flat(min(1.0, slope * g))  # noqa: E731
+        def rising(g: float) -> Any:
+            asked.append(g)
+            return Flat(min(1.0, slope * g))
+
         return exploration.widening_scale(rising, np.zeros((3, 1)), last)
 
     crossing = exploration.UNKNOWN / 0.02
     for last in (1.0, 20.0, 36.0, 100.0, 1e6):
         g = scale(0.02, last)
         assert crossing <= g <= crossing * math.exp(0.2) * (1 + 1e-6), last
+        asked.clear()
+        assert scale(0.02, g) == g  # where the last one still holds: two classes
+        assert len(asked) == 2
     assert scale(0.001, 1.0) == exploration.WIDEST
     assert scale(0.9, 1.0) == 1.0  # wide enough already: a survey of the fitted class itself
 

@@ -1,17 +1,22 @@
 """Whether the model can be trusted, from what each proposal recorded. Nothing is fitted again."""
 
-from noregret.diagnostics.alarm_rules import Alarm, alarms
-from noregret.diagnostics.forecast_checks import (
-    LEVEL,
-    Calibration,
-    Prediction,
-    check_calibration,
-    effective_trials,
-    predictions,
-)
-from noregret.diagnostics.importances import Importance, half_beliefs, importances
-from noregret.diagnostics.presentation import best_so_far, check_count, values_along
-from noregret.diagnostics.reasons import Convergence, Reason, track_convergence, why
+from typing import TYPE_CHECKING
+
+from noregret.diagnostics.presentation import best_so_far, values_along
+from noregret.errors import lazily
+
+if TYPE_CHECKING:
+    from noregret.diagnostics.alarm_rules import Alarm, alarms
+    from noregret.diagnostics.forecast_checks import (
+        LEVEL,
+        Calibration,
+        Prediction,
+        check_calibration,
+        effective_trials,
+        predictions,
+    )
+    from noregret.diagnostics.importances import Importance, half_beliefs, importances
+    from noregret.diagnostics.reasons import Convergence, Reason, track_convergence, why
 
 __all__ = [
     "LEVEL",
@@ -24,7 +29,6 @@ __all__ = [
     "alarms",
     "best_so_far",
     "check_calibration",
-    "check_count",
     "effective_trials",
     "half_beliefs",
     "importances",
@@ -33,3 +37,5 @@ __all__ = [
     "values_along",
     "why",
 ]
+
+__getattr__ = lazily(__name__, __all__, "forecast_checks", "alarm_rules", "importances", "reasons")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
-from noregret.diagnostics.presentation import check_count
+from noregret.errors import check_count
 from noregret.space import Array, Candidates, Indices, Space
 from noregret.strategies import Belief, Strategy
 from noregret.trials import History

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from noregret.errors import ConfigurationError
 from noregret.space import (
     Array,
     Candidates,
@@ -177,24 +176,3 @@ def best_so_far(values: Sequence[float | None], goal: Goal) -> list[float | None
         return value if best is None else best if value is None else better(best, value)
 
     return list(itertools.accumulate(values, update))
-
-
-def check_count(name: str, value: Any, at_least: int = 1) -> int:
-    """A whole number given as an option.
-
-    Args:
-        name: The option's name, for the message.
-        value: What was given.
-        at_least: The smallest value allowed.
-
-    Returns:
-        The number as an ``int``.
-
-    Raises:
-        ConfigurationError: If it is not a whole number, or too small.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
-        raise ConfigurationError(
-            f"{name} must be a whole number of at least {at_least}, got {value!r}"
-        )
-    return int(value)

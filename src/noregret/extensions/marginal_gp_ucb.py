@@ -31,12 +31,13 @@ from noregret.strategies.base import (
     Design,
     Record,
     check_initial_points,
+    check_positive,
     decision_of,
     initial_proposal,
 )
 from noregret.strategies.data import ModelData, standardise
 from noregret.strategies.surrogate import previous_fit
-from noregret.strategies.validation import check_kernel, check_positive
+from noregret.strategies.validation import check_kernel
 from noregret.trials import Decision, Explanation, History, Proposal, payload_as
 
 LOG_RANGE = (np.log(1e-3), np.log(1e3))  # of a lengthscale: the density is 0 outside

@@ -16,8 +16,7 @@ from noregret.errors import ConfigurationError
 from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.rkhs import MinimumStd, WidthName
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
-from noregret.strategies.base import Delegating, shared_settings
-from noregret.strategies.validation import check_positive
+from noregret.strategies.base import Delegating, check_positive, shared_settings
 
 SE = SquaredExponential()
 

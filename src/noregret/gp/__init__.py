@@ -47,17 +47,9 @@ from noregret.gp.posterior import (
 )
 from noregret.gp.priors import Gamma, HalfCauchy, LogNormal, Prior
 
-# what can be stored
-KERNELS: tuple[type, ...] = (SquaredExponential, Matern)
-PRIORS: tuple[type, ...] = (Gamma, LogNormal, HalfCauchy)
-ESTIMATORS: tuple[type, ...] = (MAP,)
-
 __all__ = [
-    "ESTIMATORS",
     "GREEDY_SHARE",
-    "KERNELS",
     "MAP",
-    "PRIORS",
     "SMALLEST_NOISE_VAR",
     "VARIANCE_FLOOR",
     "Composed",

@@ -14,8 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from noregret.diagnostics import check_count
-from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
+from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, check_count
 from noregret.integrations.axes import Axes, Axis, Single, checked, ranged, seed_from
 from noregret.space import ActiveWhen, Choice, Float, Int
 from noregret.strategies import InsuredGPUCB, LogEI, Strategy

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult
 
-from noregret.diagnostics import check_count
-from noregret.errors import ConfigurationError, SpaceError
+from noregret.errors import ConfigurationError, SpaceError, check_count
 from noregret.integrations.axes import tell_finite
 from noregret.space import Array, Float, Int, Parameter, Space
 from noregret.strategies import InsuredGPUCB, Strategy

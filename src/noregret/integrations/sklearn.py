@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from noregret.diagnostics import check_count
-from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
+from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, check_count
 from noregret.integrations.axes import Axes, Axis, Single, as_is, distributed, listed, tell_finite
 from noregret.space import Candidates, Choice, Float, Int, SearchSpace, Space
 from noregret.strategies import Strategy

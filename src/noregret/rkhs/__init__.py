@@ -5,8 +5,9 @@ confidence      widths, one function per theorem      radius          one bound 
 evidence_class  a class chosen by the evidence        noise_bound     the noise from replicates
 """
 
-from noregret.rkhs.confidence import WIDTHS, WidthName
-from noregret.rkhs.evidence_class import ClassEstimate, EvidenceClass, Ladder
+from typing import TYPE_CHECKING
+
+from noregret.errors import lazily
 from noregret.rkhs.function_class import (
     BoundedFunction,
     Cover,
@@ -18,55 +19,41 @@ from noregret.rkhs.function_class import (
     merge,
     searched,
 )
-from noregret.rkhs.noise_bound import (
-    NoiseFromReplicates,
-    first_pairs,
-    noise_refuted,
-    pairs_at,
-    unpaired,
-)
 from noregret.rkhs.radius import Mixture, RadiusBand, Values, norm_lower_bound, radius_band
-from noregret.rkhs.widening import (
-    BUILT_IN,
-    AnchoredReference,
-    ConstantGrowth,
-    Estimator,
-    Growth,
-    Information,
-    LogGrowth,
-    MinimumStd,
-    NoWidening,
-    PowerGrowth,
-    PowerReference,
-    Probe,
-    ReferenceRegret,
-    Scaling,
-    Schedule,
-    Shortening,
-    Widening,
-    as_growth,
-    crossing_near,
-)
 
-# what can be stored
-GROWTHS: tuple[type, ...] = (ConstantGrowth, LogGrowth, PowerGrowth)
-REFERENCES: tuple[type, ...] = (PowerReference, AnchoredReference)
-WIDENINGS: tuple[type, ...] = (
-    NoWidening,
-    Schedule,
-    ReferenceRegret,
-    MinimumStd,
-    Shortening,
-    EvidenceClass,
-    NoiseFromReplicates,
-    Ladder,
-)
+if TYPE_CHECKING:
+    from noregret.rkhs.confidence import WIDTHS, WidthName
+    from noregret.rkhs.evidence_class import ClassEstimate, EvidenceClass, Ladder
+    from noregret.rkhs.noise_bound import (
+        NoiseFromReplicates,
+        first_pairs,
+        noise_refuted,
+        pairs_at,
+        unpaired,
+    )
+    from noregret.rkhs.widening import (
+        BUILT_IN,
+        AnchoredReference,
+        ConstantGrowth,
+        Estimator,
+        Growth,
+        Information,
+        LogGrowth,
+        MinimumStd,
+        NoWidening,
+        PowerGrowth,
+        PowerReference,
+        Probe,
+        ReferenceRegret,
+        Scaling,
+        Schedule,
+        Shortening,
+        Widening,
+        as_growth,
+    )
 
 __all__ = [
     "BUILT_IN",
-    "GROWTHS",
-    "REFERENCES",
-    "WIDENINGS",
     "WIDTHS",
     "AnchoredReference",
     "BoundedFunction",
@@ -99,7 +86,6 @@ __all__ = [
     "as_growth",
     "check_spectrum",
     "covered",
-    "crossing_near",
     "cube_cover",
     "first_pairs",
     "merge",
@@ -110,3 +96,5 @@ __all__ = [
     "searched",
     "unpaired",
 ]
+
+__getattr__ = lazily(__name__, __all__, "widening", "evidence_class", "noise_bound", "confidence")

@@ -323,28 +323,6 @@ def _shortened(probe: Probe, g: float, level: float, std: float) -> Scaling:
     return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std)
 
 
-def crossing_near(
-    function: Callable[[float], float],
-    level: float,
-    guess: float,
-    lower: float,
-    upper: float,
-    tolerance: float = 0.2,
-) -> float:
-    """Some g with function(g) ≥ level and function(g·e^−tolerance) < level, ``lower`` or ``upper``
-    if there is none between them; two evaluations if the guess is right, steps that double if not.
-    For a function that rises.
-    """
-    rises = function(guess) < level
-    end, near, step = (upper if rises else lower), guess, tolerance
-    while near != end:
-        far = min(max(near * math.exp(step if rises else -step), lower), upper)
-        if (function(far) >= level) == rises:
-            return _bisected(function, level, min(near, far), max(near, far), tolerance)
-        near, step = far, 2 * step
-    return end
-
-
 def first_crossing(
     function: Callable[[float], float], level: float, start: float, upper: float
 ) -> float:
@@ -360,18 +338,10 @@ def first_crossing(
             return upper
         low, high = high, min(high * BRACKET, upper)
         if function(high) >= level:
-            return _bisected(function, level, low, high, TOLERANCE)
-
-
-def _bisected(
-    function: Callable[[float], float], level: float, low: float, high: float, tolerance: float
-) -> float:
-    while math.log(high / low) > tolerance * (1 + 1e-9):
+            break
+    while math.log(high / low) > TOLERANCE * (1 + 1e-9):
         middle = math.sqrt(low * high)
-        if function(middle) >= level:
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if function(middle) >= level else (middle, high)
     return high
 
 

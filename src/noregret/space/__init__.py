@@ -29,15 +29,8 @@ from noregret.space.space import (
     spread_points,
 )
 
-# types that can be stored
-SPACES: tuple[type, ...] = (
-    *(Float, Int, Choice, Space, Candidates),
-    *(Linear, Forbidden, Satisfies, ActiveWhen),
-)
-
 __all__ = [
     "ONLY_FOR",
-    "SPACES",
     "ActiveWhen",
     "Array",
     "Branch",

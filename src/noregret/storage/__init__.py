@@ -1,8 +1,8 @@
 """Where trials live: one protocol, in memory, and in SQLite or PostgreSQL."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from noregret.errors import lazily
 from noregret.storage.memory import MemoryStorage
 from noregret.storage.protocol import (
     STORE_IT,
@@ -37,11 +37,4 @@ __all__ = [
     "upgrade",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Imports what a study in memory does not need when it is first used."""
-    for module in ("codec", "database", "schema", "recovery", "sql") if name in __all__ else ():
-        loaded = import_module(f"noregret.storage.{module}")
-        if name == module or hasattr(loaded, name):
-            return loaded if name == module else getattr(loaded, name)
-    raise AttributeError(f"module 'noregret.storage' has no attribute {name!r}")
+__getattr__ = lazily(__name__, __all__, "codec", "database", "schema", "recovery", "sql")

@@ -3,7 +3,9 @@
 One algorithm per file, each naming the theorem it obeys or saying that it has none.
 """
 
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+from typing import TYPE_CHECKING
+
+from noregret.errors import lazily
 from noregret.strategies.base import (
     Belief,
     OutcomeBelief,
@@ -12,10 +14,7 @@ from noregret.strategies.base import (
     random_points,
 )
 from noregret.strategies.data import Compression
-from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured import InsuredGPUCB
-from noregret.strategies.log_ei import LogEI
-from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.registry import (
     NAMED,
     algorithm_of,
@@ -28,9 +27,15 @@ from noregret.strategies.registry import (
     stored_kind,
     stored_name,
 )
-from noregret.strategies.rigorous import RadiusGPUCB
-from noregret.strategies.rigorous_outcomes import OutcomeAssumptions
 from noregret.strategies.surrogate import Branched, FitRequest, Surrogate, SurrogateModel
+
+if TYPE_CHECKING:
+    from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+    from noregret.strategies.gp_ucb import GPUCB
+    from noregret.strategies.log_ei import LogEI
+    from noregret.strategies.random_search import RandomSearch
+    from noregret.strategies.rigorous import RadiusGPUCB
+    from noregret.strategies.rigorous_outcomes import OutcomeAssumptions
 
 __all__ = [
     "GPUCB",
@@ -61,3 +66,14 @@ __all__ = [
     "stored_kind",
     "stored_name",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    __all__,
+    "random_search",
+    "log_ei",
+    "rigorous",
+    "rigorous_outcomes",
+    "adaptive_gp_ucb",
+    "gp_ucb",
+)

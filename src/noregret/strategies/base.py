@@ -377,6 +377,20 @@ def _numbers(values: Array) -> Array:
     return np.clip(values, -sys.float_info.max, sys.float_info.max)
 
 
+def check_positive(name: str, value: float | None) -> None:
+    """Checks that a setting is a positive number, or None."""
+    if value is not None:
+        exact = "with exact observations pass a small value such as 1e-3 × the range of y"
+        hint = exact if name in ("noise_std", "noise_bound") else ""
+        check_range(name, value, "(0, ∞)", hint)
+
+
+def check_noise_std(value: float | None) -> None:
+    """ConfigurationError unless it is None, 0 for exact values, or positive."""
+    if not (isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0):
+        check_positive("noise_std", value)
+
+
 def check_initial_points(count: int | None) -> None:
     if count is not None:
         check_range("initial_points", count, "[0, ∞)", "None is the default", whole=True)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from noregret.gp import VARIANCE_FLOOR, Posterior
-from noregret.rkhs import crossing_near
 from noregret.search import golden_ratio
 from noregret.space import Array, Inputs, Mask, SearchSpace, spread_points
 from noregret.trials import History
@@ -26,6 +25,7 @@ LEAST_PATROLS = 100  # number of patrols below which the leash excludes nothing
 # the fitted class is larger. Larger: surveys look for narrower peaks.
 UNKNOWN = 0.85
 WIDEST = 100.0  # largest factor by which a survey shortens the fitted lengthscales
+TOLERANCE = 0.2  # of log g
 MEAN = 128  # points over which the posterior std is averaged
 
 
@@ -115,20 +115,31 @@ class Leash:
         return np.array([self.mean[cell] >= least for cell in self.cells(A)], dtype=np.bool_)
 
 
-def mean_std(posterior: Posterior, cloud: Array) -> float:
-    """Mean posterior std over the space; 1 where nothing is known."""
-    return float(np.mean(posterior.predict(cloud[:MEAN])[1]))
-
-
 def widening_scale(widened: Callable[[float], Posterior], cloud: Array, last: float) -> float:
-    """The g at which the mean std of the widened class reaches ``UNKNOWN``, searched from the last
-    survey's.
+    """Some g at which the mean std of the widened class over the space is at least ``UNKNOWN``, and
+    at g·e^−TOLERANCE below it; 1 or ``WIDEST`` if there is none between them.
+
+    Searched from the last survey's g: two classes if that is right, steps that double if not.
     """
 
-    def unknown(g: float) -> float:
-        return mean_std(widened(g), cloud)
+    def is_unknown(g: float) -> bool:
+        return float(np.mean(widened(g).predict(cloud[:MEAN])[1])) >= UNKNOWN
 
-    return crossing_near(unknown, UNKNOWN, min(last, WIDEST), 1.0, WIDEST)
+    near, step = min(last, WIDEST), TOLERANCE
+    rises = not is_unknown(near)
+    end = WIDEST if rises else 1.0
+    while near != end:
+        far = min(max(near * math.exp(step if rises else -step), 1.0), WIDEST)
+        if is_unknown(far) == rises:
+            break
+        near, step = far, 2 * step
+    else:
+        return end
+    low, high = min(near, far), max(near, far)
+    while math.log(high / low) > TOLERANCE * (1 + 1e-9):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if is_unknown(middle) else (middle, high)
+    return high
 
 
 def information(posterior: Posterior, cloud: Array, noise_var: float) -> Array:

@@ -33,6 +33,7 @@ from noregret.strategies.base import (
     Belief,
     Record,
     check_initial_points,
+    check_noise_std,
     decision_of,
     default_initial_points,
     with_payload,
@@ -57,7 +58,6 @@ from noregret.strategies.surrogate import (
     last_memory,
     previous_fit,
 )
-from noregret.strategies.validation import check_noise_std
 from noregret.trials import Decision, Explanation, History, Kind, Limit, Proposal, payload_as
 
 KERNEL = Matern(2.5)

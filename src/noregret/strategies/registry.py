@@ -16,60 +16,50 @@ import inspect
 import warnings
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from noregret.errors import ConfigurationError, StorageError
-from noregret.gp import ESTIMATORS, KERNELS, PRIORS
-from noregret.rkhs import GROWTHS, REFERENCES, WIDENINGS
-from noregret.space import SPACES
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.base import Strategy
-from noregret.strategies.gp_ucb import GPUCB
-from noregret.strategies.insured import InsuredGPUCB
-from noregret.strategies.log_ei import LogEI
-from noregret.strategies.random_search import RandomSearch
-from noregret.strategies.rigorous import RadiusGPUCB
-from noregret.strategies.rigorous_outcomes import OutcomeAssumptions
-from noregret.strategies.surrogate import Branched
-from noregret.trials import LIMITS
 
 T = TypeVar("T", bound=type)
 STRATEGY_GROUP, VALUE_GROUP = "noregret.strategies", "noregret.values"
-
-NAMED: dict[str, Callable[..., Strategy]] = {
-    "insured": InsuredGPUCB,
-    "rigorous": RadiusGPUCB,
-    "paper": AdaptiveGPUCB.paper,
-    "gp-ucb": GPUCB,
-    "log-ei": LogEI,
-    "random": RandomSearch,
+# every class that is stored under its bare name, by room
+_STORED = {
+    "space": "Float Int Choice Space Candidates Linear Forbidden Satisfies ActiveWhen",
+    "gp": "SquaredExponential Matern Gamma LogNormal HalfCauchy MAP",
+    "rkhs": "ConstantGrowth LogGrowth PowerGrowth PowerReference AnchoredReference NoWidening"
+    " Schedule ReferenceRegret MinimumStd Shortening EvidenceClass NoiseFromReplicates Ladder",
+    "trials": "AtMost AtLeast",
+    "strategies": "AdaptiveGPUCB GPUCB InsuredGPUCB LogEI RadiusGPUCB RandomSearch"
+    " OutcomeAssumptions Branched",
 }
-STRATEGIES = (AdaptiveGPUCB, GPUCB, InsuredGPUCB, LogEI, RadiusGPUCB, RandomSearch)
-BUILT_IN: dict[str, type] = {
-    kind.__name__: kind
-    for kinds in (
-        *(SPACES, KERNELS, PRIORS, ESTIMATORS, GROWTHS, REFERENCES, WIDENINGS, LIMITS),
-        (*STRATEGIES, OutcomeAssumptions, Branched),
-    )
-    for kind in kinds
+BUILT_IN = {name: room for room, names in _STORED.items() for name in names.split()}
+NAMED = {
+    "insured": "strategies.insured:InsuredGPUCB",
+    "rigorous": "strategies.rigorous:RadiusGPUCB",
+    "paper": "strategies.adaptive_gp_ucb:AdaptiveGPUCB.paper",
+    "gp-ucb": "strategies.gp_ucb:GPUCB",
+    "log-ei": "strategies.log_ei:LogEI",
+    "random": "strategies.random_search:RandomSearch",
 }
 _EXTENSIONS = {
     STRATEGY_GROUP: {
-        "lb-gp-ucb": "lb_gp_ucb:LBGPUCB",
-        "marginal-gp-ucb": "marginal_gp_ucb:MarginalGPUCB",
-        "minimum-uncertainty": "minimum_uncertainty:MinimumUncertainty",
-        "thompson": "thompson:AdaptiveThompson",
-        "randomised-gp-ucb": "randomised_gp_ucb:RandomisedGPUCB",
-        "subspace": "subspace:Subspace",
+        "lb-gp-ucb": "extensions.lb_gp_ucb:LBGPUCB",
+        "marginal-gp-ucb": "extensions.marginal_gp_ucb:MarginalGPUCB",
+        "minimum-uncertainty": "extensions.minimum_uncertainty:MinimumUncertainty",
+        "thompson": "extensions.thompson:AdaptiveThompson",
+        "randomised-gp-ucb": "extensions.randomised_gp_ucb:RandomisedGPUCB",
+        "subspace": "extensions.subspace:Subspace",
     },
     VALUE_GROUP: {
-        "additive": "additive:Additive",
-        "categorical": "categorical:Categorical",
-        "hmc": "marginal_gp_ucb:HMC",
-        "smoothness": "smoothness:Smoothness",
-        "sparse": "sparse:Sparse",
-        "warping": "warping:Warping",
+        "additive": "extensions.additive:Additive",
+        "categorical": "extensions.categorical:Categorical",
+        "hmc": "extensions.marginal_gp_ucb:HMC",
+        "smoothness": "extensions.smoothness:Smoothness",
+        "sparse": "extensions.sparse:Sparse",
+        "warping": "extensions.warping:Warping",
     },
 }
 _registered: dict[str, type] = {}
@@ -114,13 +104,13 @@ def settings_of(kind: type) -> list[str]:
     return [each.name for each in dataclasses.fields(kind)] if known else []
 
 
+def _own(group: str, addresses: dict[str, str]) -> list[EntryPoint]:
+    return [EntryPoint(name, f"noregret.{where}", group) for name, where in addresses.items()]
+
+
 def points_of(group: str) -> list[EntryPoint]:
     """The entry points of a group: of ``extensions``, then of installed packages."""
-    own = [
-        EntryPoint(name, f"noregret.extensions.{where}", group)
-        for name, where in _EXTENSIONS[group].items()
-    ]
-    return [*own, *entry_points(group=group)]
+    return [*_own(group, _EXTENSIONS[group]), *entry_points(group=group)]
 
 
 @cache
@@ -132,7 +122,7 @@ def _points() -> dict[str, EntryPoint]:
 
 def stored_name(kind: type) -> str | None:
     """The name under which values of a class are stored; None: it is not registered."""
-    if BUILT_IN.get(kind.__name__) is kind:
+    if kind.__name__ in BUILT_IN and stored_kind(kind.__name__) is kind:
         return kind.__name__
     where = address(kind)
     return where if where in _registered or where in _points() else None
@@ -141,12 +131,11 @@ def stored_name(kind: type) -> str | None:
 def stored_kind(name: str) -> type:
     """The class that was stored under a name."""
     if name in BUILT_IN:
-        return BUILT_IN[name]
+        return cast("type", getattr(import_module(f"noregret.{BUILT_IN[name]}"), name))
     if name in _registered:
         return _registered[name]
     if name in _points():
-        loaded: type = _points()[name].load()
-        return loaded
+        return cast("type", _points()[name].load())
     raise StorageError(
         f"unknown type {name!r} in a stored study: it was written by a newer version of noregret,"
         f" or by a package that is not installed here; install it, or import the module that calls"
@@ -156,20 +145,17 @@ def stored_kind(name: str) -> type:
 
 def names() -> dict[str, Callable[..., Strategy]]:
     """Every strategy by name, with the extensions and those of installed packages. Loads them."""
-    others = points_of(STRATEGY_GROUP)
-    return NAMED | {point.name: point.load() for point in others if point.name not in NAMED}
+    ours = _own(STRATEGY_GROUP, NAMED)
+    others = [point for point in points_of(STRATEGY_GROUP) if point.name not in NAMED]
+    return {point.name: point.load() for point in [*ours, *others]}
 
 
 def named(name: str, options: dict[str, Any]) -> Strategy:
     """The strategy of a name with some options set."""
-    make = NAMED.get(name) if isinstance(name, str) else None
-    if make is None:
-        known = names()
-        if not isinstance(name, str) or name not in known:
-            raise ConfigurationError(
-                f"there is no strategy {name!r}: choose one of {', '.join(known)}"
-            )
-        make = known[name]
+    known = names()
+    if not isinstance(name, str) or name not in known:
+        raise ConfigurationError(f"there is no strategy {name!r}: choose one of {', '.join(known)}")
+    make = known[name]
     parameters = inspect.signature(make).parameters
     unknown = [option for option in options if option not in parameters]
     if unknown:
@@ -192,10 +178,10 @@ def named(name: str, options: dict[str, Any]) -> Strategy:
 
 def display_name(strategy: Strategy) -> str:
     """The name under which ``named`` makes it, whatever its options; else its type's."""
-    known = NAMED if stored_name(type(strategy)) in BUILT_IN else names()
-    for name, make in known.items():
-        if _makes(make, strategy):
-            return name
+    ours = stored_name(type(strategy)) in BUILT_IN
+    for point in _own(STRATEGY_GROUP, NAMED) if ours else points_of(STRATEGY_GROUP):
+        if _makes(point.load(), strategy):
+            return point.name
     return type(strategy).__name__
 
 

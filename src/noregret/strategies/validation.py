@@ -26,19 +26,11 @@ from noregret.rkhs import (
     check_spectrum,
 )
 from noregret.space import Array
-from noregret.strategies.base import Design, check_initial_points
+from noregret.strategies.base import Design, check_initial_points, check_positive
 from noregret.trials import History
 
 if TYPE_CHECKING:
     from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
-
-
-def check_positive(name: str, value: float | None) -> None:
-    """Checks that a setting is a positive number, or None."""
-    if value is not None:
-        exact = "with exact observations pass a small value such as 1e-3 × the range of y"
-        hint = exact if name in ("noise_std", "noise_bound") else ""
-        check_range(name, value, "(0, ∞)", hint)
 
 
 def check_instance(name: str, value: object, kind: type, example: str) -> None:
@@ -49,12 +41,6 @@ def check_instance(name: str, value: object, kind: type, example: str) -> None:
 
 def check_kernel(kernel: object) -> None:
     check_instance("kernel", kernel, Kernel, "Matern(2.5) or SquaredExponential()")
-
-
-def check_noise_std(value: float | None) -> None:
-    """ConfigurationError unless it is None, 0 for exact values, or positive."""
-    if not (isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0):
-        check_positive("noise_std", value)
 
 
 def settle_lengthscales(settings: Any) -> None:

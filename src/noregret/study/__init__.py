@@ -1,8 +1,8 @@
 """The one mutable object, and what belongs to it: running, stopping, files."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from noregret.errors import lazily
 from noregret.study.isolated import Isolated, was_killed
 from noregret.study.progress_bar import Progress
 from noregret.study.result import (
@@ -73,11 +73,4 @@ __all__ = [
     "was_killed",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Imports what reads files and typed numbers, and the calls of one line, when first used."""
-    for module in ("one_call", "numerals", "files", "remaining") if name in __all__ else ():
-        loaded = import_module(f"noregret.study.{module}")
-        if hasattr(loaded, name):
-            return getattr(loaded, name)
-    raise AttributeError(f"module 'noregret.study' has no attribute {name!r}")
+__getattr__ = lazily(__name__, __all__, "one_call", "numerals", "files", "remaining")

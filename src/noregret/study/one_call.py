@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from noregret.diagnostics import check_count
-from noregret.errors import ConfigurationError, TrialError
+from noregret.errors import ConfigurationError, TrialError, check_count
 from noregret.storage import MemoryStorage
 from noregret.strategies import InsuredGPUCB, Strategy
 from noregret.study.running import check_call

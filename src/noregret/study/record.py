@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from noregret.diagnostics import check_count
-from noregret.errors import ConfigurationError, SpaceError, StorageError, TrialError
+from noregret.errors import ConfigurationError, SpaceError, StorageError, TrialError, check_count
 from noregret.space import Candidates, Constraint, Parameter, Space, as_space, named_params
 from noregret.storage import StudyRecord
 from noregret.strategies import InsuredGPUCB, Strategy

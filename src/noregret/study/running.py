@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from noregret.diagnostics import check_count
 from noregret.errors import (
     ConfigurationError,
     StorageError,
@@ -40,6 +39,7 @@ from noregret.errors import (
     TrialTimeoutError,
     UnavailableError,
     WorkerDiedError,
+    check_count,
 )
 from noregret.storage import UNLIMITED
 from noregret.study.isolated import DaemonThreads, Isolated, check_pickled

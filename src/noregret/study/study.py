@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from noregret.diagnostics import Importance, check_count, half_beliefs, importances
+from noregret.diagnostics import Importance, half_beliefs, importances
 from noregret.errors import (
     ConfigurationError,
     KnownRowsError,
@@ -24,6 +24,7 @@ from noregret.errors import (
     StudyExistsError,
     TrialError,
     UnknownTrialError,
+    check_count,
     check_one_of,
 )
 from noregret.search import Resolution, resolution_of
