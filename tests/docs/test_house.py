@@ -66,6 +66,17 @@ def test_the_guide_for_contributors_has_the_layers_of_the_contract() -> None:
         assert set(re.findall(r"`(\w+)`", rooms)) == set(re.findall(r"\w+", layer))
 
 
+def test_no_name_that_a_room_hands_on_is_hidden_by_a_file() -> None:
+    """A file of the room takes the place of a function of its name as soon as it is imported."""
+    package = ROOT / "src" / "noregret"
+    hidden = [
+        f"{path.parent.name}.{path.stem}"
+        for path in package.rglob("*.py")
+        if path.stem in house.exported(path.parent / "__init__.py")
+    ]
+    assert hidden == ["storage.codec"]  # it is handed on as a module
+
+
 def long_line(root: Path) -> None:
     (root / "tests" / "wide.py").write_text("x = 1  #" + 100 * "-", encoding="utf-8")
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
         effective_trials,
         predictions,
     )
-    from noregret.diagnostics.importances import Importance, half_beliefs, importances
     from noregret.diagnostics.reasons import Convergence, Reason, track_convergence, why
+    from noregret.diagnostics.sobol import Importance, half_beliefs, importances
 
 __all__ = [
     "LEVEL",
@@ -38,4 +38,4 @@ __all__ = [
     "why",
 ]
 
-__getattr__ = lazily(__name__, __all__, "forecast_checks", "alarm_rules", "importances", "reasons")
+__getattr__ = lazily(__name__, __all__, "forecast_checks", "alarm_rules", "sobol", "reasons")

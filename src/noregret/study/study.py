@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from noregret.diagnostics import Importance, half_beliefs, importances
 from noregret.errors import (
     ConfigurationError,
     KnownRowsError,
@@ -91,6 +90,7 @@ from noregret.trials import (
 )
 
 if TYPE_CHECKING:
+    from noregret.diagnostics import Importance
     from noregret.study.files import Format, Known, Source, Target, TrialTable
 
 log = logging.getLogger("noregret")
@@ -1127,6 +1127,8 @@ class Study:
         Args:
             belief: The model of all trials, if it is at hand; None fits it.
         """
+        from noregret.diagnostics import half_beliefs, importances
+
         trials = self.trials
         known = belief or self._model(trials, "importances need")
         halves = half_beliefs(self.strategy, self.space, self._history(trials))
