@@ -218,7 +218,9 @@ class Space(SearchSpace):
                 raise SpaceError(f"a parameter's name must be a non-empty string, got {name!r}")
             if not isinstance(parameter, Parameter):
                 raise SpaceError(
-                    f"parameter {name!r} must be a Float, Int, Choice or Branch, got {parameter!r}"
+                    f"parameter {name!r} must be a Float, Int, Choice or Branch, got {parameter!r}:"
+                    " use Float(0, 1) for real numbers, Int(1, 8) for whole ones, Choice([…]) for"
+                    " options"
                 )
         if len(set(names)) < len(names):
             raise SpaceError(f"duplicate parameter names in {names!r}: use each name once")
