@@ -302,3 +302,26 @@ def test_initial_points_are_two_to_the_d_and_an_option() -> None:
         assert study.ask().decision.source == "initial"
     few = nr.AdaptiveGPUCB(initial_points=0)
     assert [t.decision.source for t in run(few, 3).trials] == ["initial", "model", "model"]
+
+
+def test_srinivas_width_is_that_of_a_growing_ball() -> None:
+    """The extra ln t² under the root is B_t = B_0·√(1 + ln t²), query for query, and it ends outside
+    every fixed ball; the width without it asks elsewhere.
+    """
+    fixed = {"lengthscales": 0.2, "norm_bound": 0.3, "noise_std": 0.05}
+    grown = Schedule("constant", lambda t: math.sqrt(1 + 2 * math.log(max(t, 1))))
+    by_ball = nr.AdaptiveGPUCB(**fixed, width="mixture", widening=grown, estimation=None)
+    studies = [
+        run(each, 25)
+        for each in (nr.GPUCB(**fixed, width="srinivas"), by_ball, nr.GPUCB(**fixed, width="mixture"))
+    ]
+    srinivas, ball, plain = ([tuple(t.params) for t in each.trials] for each in studies)
+    assert srinivas == ball
+    assert srinivas != plain
+    decisions = [recorded(t) for t in studies[0].trials[2:]]
+    for t, decided in enumerate(decisions, start=1):
+        assert decided.norm_bound == pytest.approx(0.3 * math.sqrt(1 + 2 * math.log(t)))
+        squared = decided.norm_bound**2 + 2 * decided.information_gain + 2 * math.log(10)
+        assert decided.beta_sqrt == pytest.approx(math.sqrt(squared))
+        assert decided.proved
+    assert "√(1 + ln t²)" in nr.GPUCB(**fixed, width="srinivas").theorem

@@ -13,7 +13,7 @@ from typing import Literal
 
 from noregret.errors import DELTA_HINT, check_range
 
-WidthName = Literal["paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture", "radius"]
+WidthName = Literal["paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture", "srinivas", "radius"]
 
 
 def _check(norm_bound: float, information_gain: float, noise_bound: float, delta: float) -> None:
@@ -71,6 +71,11 @@ def mixture(
     return math.sqrt(norm_bound**2 + noise_bound**2 / regulariser * information)
 
 
+def srinivas_growth(t: int) -> float:
+    """√(1 + ln t²), by which the ball of the width "srinivas" grows. theory.md#srinivas"""
+    return math.sqrt(1 + 2 * math.log(t))
+
+
 def radius(
     norm_bound: float, excess: float, noise_bound: float, regulariser: float, delta: float
 ) -> float:
@@ -92,4 +97,4 @@ def horizon_exponent(nu: float, dimension: int) -> float:
 
 WIDTHS: dict[str, Callable[[float, float, float, float, float], float]] = {
     width.__name__: width for width in (paper, abbasi_yadkori, chowdhury_gopalan, mixture, radius)
-}
+} | {"srinivas": mixture}

@@ -23,6 +23,7 @@ class Acquisition:
     # values of which only the given number of largest must be exact; None: no cheaper way
     leading: Callable[[Array, int], Array] | None = None
     is_log: bool = False  # a logarithm: steep, so fewer digits suffice
+    points: Array | None = None  # (m, d): where alone it is known; None: everywhere
 
 
 def ucb(posterior: Predictor, beta_sqrt: float) -> Acquisition:

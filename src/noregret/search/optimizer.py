@@ -61,13 +61,16 @@ def argmax(
     Returns:
         A point of the unit cube (d,).
     """
-    every = space.enumeration()
+    every, drawn = space.enumeration(), acquisition.points
     if withdrawn is None:
         withdrawn = np.empty((0, space.dimension))
     avoided = np.vstack([excluded, withdrawn])
-    if every is not None:
+    if every is not None and (drawn is None or len(drawn) == len(every)):
         left = unlike(space, every, avoided)
         return best(every, np.where(left, acquisition.values(every), -np.inf), avoided)
+    if drawn is not None:
+        mask = allowed(drawn, excluded) & apart(drawn, withdrawn)
+        return best(drawn, np.where(mask, acquisition.values(drawn), -np.inf), avoided)
     points, shape = _sweep(space, lengthscales, rng, incumbents)
     mask = allowed(points, excluded) & apart(points, withdrawn)
     values = _swept(acquisition, points, shape, mask)

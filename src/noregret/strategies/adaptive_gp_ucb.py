@@ -145,6 +145,8 @@ class Step:
         if s.width == "radius":  # down to θ_0·2^(−k/8): theory.md#proved-rule
             steps = FINENESS * np.log2(self.start.lengthscales / lengthscales)
             lengthscales = self.start.lengthscales * 2.0 ** (-np.ceil(steps - 1e-9) / FINENESS)
+        if s.width == "srinivas":
+            b *= confidence.srinivas_growth(self.t)
         if s.charge_estimate:
             return self.start.at(lengthscales, b, s.norm_power)
         bound = self.start.widened(g, b, s.norm_power).norm_bound
@@ -335,7 +337,7 @@ class AdaptiveGPUCB:
         noise_std: R, in the values' units; None estimates the noise.
         regulariser: λ; None: noise_std².
         width: a theorem's name, or a constant β^½. "radius" is proved for every class chosen by the
-            data: theory.md#proved-rule.
+            data: theory.md#proved-rule. "srinivas" is "mixture" with B_t·√(1 + ln t²).
         delta: the probability with which the band may fail.
         widening: the rule by which the class grows.
         estimation: how lengthscales are estimated online; None keeps θ_0/g.

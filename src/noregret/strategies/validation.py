@@ -175,10 +175,11 @@ def horizon_theorem(width: str, horizon: int) -> str:
 
 
 def _fixed_band_words(width: str) -> str:
+    bound = "norm_bound·√(1 + ln t²)" if width == "srinivas" else "norm_bound"
     return (
         f"Srinivas et al. 2012 with the {width} width on one fixed class: with probability at least"
-        " 1 − delta the band contains f at all times if f − offset has RKHS norm at most norm_bound"
-        " at exactly these lengthscales and the noise is noise_std-sub-Gaussian."
+        " 1 − delta the band contains f at all times if f − offset has RKHS norm at most"
+        f" {bound} at exactly these lengthscales and the noise is noise_std-sub-Gaussian."
     )
 
 
