@@ -313,7 +313,11 @@ def test_srinivas_width_is_that_of_a_growing_ball() -> None:
     by_ball = nr.AdaptiveGPUCB(**fixed, width="mixture", widening=grown, estimation=None)
     studies = [
         run(each, 25)
-        for each in (nr.GPUCB(**fixed, width="srinivas"), by_ball, nr.GPUCB(**fixed, width="mixture"))
+        for each in (
+            nr.GPUCB(**fixed, width="srinivas"),
+            by_ball,
+            nr.GPUCB(**fixed, width="mixture"),
+        )
     ]
     srinivas, ball, plain = ([tuple(t.params) for t in each.trials] for each in studies)
     assert srinivas == ball

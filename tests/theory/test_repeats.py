@@ -16,6 +16,7 @@ from noregret.rkhs import FunctionClass, Mixture
 from noregret.rkhs.noise_bound import (
     NoiseFromReplicates,
     first_pairs,
+    on_noise_grid,
     pairs_at,
     strict_quantile,
     unpaired,
@@ -244,3 +245,81 @@ def test_values_without_noise() -> None:
 def test_mistakes(make: Any) -> None:
     with pytest.raises(ConfigurationError):
         make()
+
+
+def test_the_grid_of_told_noise_is_above_the_bound_and_its_weights_sum_to_one() -> None:
+    weights = set()
+    for bound in np.geomspace(1e-5, 1e3, 400):
+        level, weight = on_noise_grid(float(bound), 2.0)
+        assert bound * (1 - 1e-9) <= level <= bound * 2**0.25 * (1 + 1e-9)
+        assert (4 * math.log2(level * 8)) == pytest.approx(round(4 * math.log2(level * 8)))
+        weights.add(weight)
+    assert max(weights) == pytest.approx(1 / 3)  # at B_0/16
+    k = np.arange(-200_000, 200_001)
+    assert np.sum(2 / (3 * (np.abs(k) + 1) * (np.abs(k) + 2))) == pytest.approx(1.0, abs=1e-5)
+
+
+def told_run(seed: int, louder: bool) -> tuple[bool, nr.Study]:
+    """Every third value has forty times the noise; whether the band holds everywhere if that is told,
+    or if it is not.
+    """
+    f, rng = rkhs_sample(seed, lengthscale=0.25, norm=1.0), np.random.default_rng([seed, 5])
+    strategy = nr.AdaptiveGPUCB.rigorous(NoiseFromReplicates(4), norm_bound=3.0, lengthscales=0.25)
+    study, R = nr.Study([(0, 1)], "maximize", strategy=strategy, seed=seed), 0.02
+    for n in range(26):
+        trial = study.ask()
+        loud = n >= 8 and n % 3 == 0
+        noise = (40 if loud else 1) * R * float(rng.standard_normal())
+        told = 40 * R if loud and louder else None
+        study.tell(trial, float(f(trial.params)) + noise, noise_std=told)
+    belief, grid = study.belief(), np.linspace(0, 1, 101)[:, None]
+    assert belief is not None
+    lower, upper = belief.band(grid)
+    return bool(np.all((lower <= f(grid)) & (f(grid) <= upper)) and not belief.refuted), study
+
+
+def test_told_noise_counts_where_it_is_larger_and_the_rest_is_found() -> None:
+    runs = [told_run(seed, louder=True) for seed in range(8)]
+    assert all(held for held, _ in runs)
+    bound = recorded(runs[0][1].trials[-1]).noise_std
+    assert 0.01 < bound < 0.1  # that of the quiet values
+    assert not all(told_run(seed, louder=False)[0] for seed in range(8))  # the negative control
+
+
+@pytest.mark.parametrize("value_bound", [0.05, NoiseFromReplicates(4)])
+def test_limits_with_unknown_noise_repeat_first_and_all_bands_hold(value_bound: Any) -> None:
+    """Where the outcome is near its limit, noise decides whether a value is told."""
+    assumed = nr.OutcomeAssumptions(NoiseFromReplicates(5), norm_bound=3.0, lengthscales=0.3)
+    held = failed = 0
+    for seed in range(3):
+        f = rkhs_sample(seed, lengthscale=0.3, norm=1.0)
+        c, rng = rkhs_sample(seed + 50, lengthscale=0.3, norm=1.0), np.random.default_rng(seed)
+        strategy = nr.AdaptiveGPUCB.rigorous(
+            value_bound, norm_bound=3.0, lengthscales=0.3, outcomes={"c": assumed}
+        )
+        limits = {"c": nr.AtLeast(-0.2)}
+        study = nr.Study([(0, 1)], "maximize", strategy, outcomes=limits, seed=seed)
+        for _ in range(22):
+            trial = study.ask()
+            at = np.array(trial.params)
+            value, margin = (float(each(at)) + 0.05 * rng.standard_normal() for each in (f, c))
+            kept = margin >= -0.2
+            study.tell(trial, value if kept else None, outcomes={"c": margin})
+        early = [t for t in study.trials if t.decision.source == "initial"]
+        places = [tuple(t.params) for t in early]
+        assert sum(places.count(place) == 2 for place in set(places)) >= 5
+        belief, grid = study.belief(), np.linspace(0, 1, 101)[:, None]
+        assert belief is not None
+        assert belief.proved
+        (of,) = belief.outcomes
+        assert "first 5 repeats" in of.margin.condition
+        bands = [belief.band(grid), of.margin.band(grid)]
+        truth = (f(grid), c(grid) + 0.2)  # of the value, and of the margin
+        for (lower, upper), exact in zip(bands, truth, strict=True):
+            middle, half = (lower + upper) / 2, (upper - lower) / 2
+            used = float(np.max(np.abs(exact - middle) / half))
+            held += used <= 1.0
+            failed += used > 0.05
+        assert study.replay().number is None
+    assert held == 6
+    assert failed == 6  # the negative control: a twentieth of the bands

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         NoiseFromReplicates,
         first_pairs,
         noise_refuted,
+        on_noise_grid,
         pairs_at,
         unpaired,
     )
@@ -91,6 +92,7 @@ __all__ = [
     "merge",
     "noise_refuted",
     "norm_lower_bound",
+    "on_noise_grid",
     "pairs_at",
     "radius_band",
     "searched",

@@ -67,9 +67,17 @@ class NoiseFromReplicates:
         kind = "Gaussian" if self.law == "gaussian" else "strictly sub-Gaussian"
         return (
             f"The noise bound is from the first {self.pairs} repeats, for half of the probability:"
-            f" it needs noise that is {kind}, the same everywhere and independent from value to"
-            " value; a noise that was told is not used."
+            f" it needs noise that is {kind}, the same everywhere but where a larger one was told,"
+            " and independent from value to value."
         )
+
+
+def on_noise_grid(bound: float, unit: float) -> tuple[float, float]:
+    """The next of unit/16·2^(k/4), k any whole number, and its weight; all weights sum to 1. Told
+    noise needs it: theory.md#unknown-noise
+    """
+    k = math.ceil(4 * math.log2(16 * bound / unit) - 1e-9)
+    return unit / 16 * 2.0 ** (k / 4), 2 / (3 * (abs(k) + 1) * (abs(k) + 2))
 
 
 def strict_quantile(m: int, delta: float) -> float:

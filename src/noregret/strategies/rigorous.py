@@ -26,6 +26,7 @@ from noregret.rkhs import (
     first_pairs,
     merge,
     noise_refuted,
+    on_noise_grid,
     pairs_at,
     radius_band,
     unpaired,
@@ -50,6 +51,7 @@ from noregret.strategies.rigorous_outcomes import (
     OutcomeAssumptions,
     OutcomeBand,
     best_case_margin,
+    margin_history,
     may_be_feasible,
     of_outcome,
     optimistic,
@@ -199,11 +201,6 @@ class RadiusGPUCB:
 
     def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
         """Checks that every outcome has assumptions, and nothing else has."""
-        if limits and isinstance(self.noise_bound, NoiseFromReplicates):
-            raise ConfigurationError(
-                "with limits on outcomes the noise must be bounded by a number: give noise_bound"
-                " for the value, and for each outcome its own"
-            )
         for name, limit in limits.items():
             of_outcome(self, name, limit)
         strange = [name for name in self.assumed if name not in limits]
@@ -221,11 +218,11 @@ class RadiusGPUCB:
         """(θ_0, 1): norms are in units of B_0."""
         return FunctionClass(start_lengthscales(self.lengthscales, dimension), 1.0)
 
-    def with_known_noise(self, history: History) -> tuple[RadiusGPUCB, History] | None:
-        """The strategy with a numeric noise bound in a safe range, and the history it may use; None
-        while there are too few replicates.
+    def with_known_noise(self, history: History, of: str = "") -> RadiusGPUCB | None:
+        """The strategy with a numeric noise bound in a safe range; None while there are too few
+        replicates. of: the name of the outcome whose history it is.
 
-        R found from repeats takes half of delta, and told noise is not used:
+        R found from repeats takes half of delta, and where noise is told a share of the other half:
         theory.md#unknown-noise. R is raised to ``LEAST_NOISE``·B_0, which keeps it a bound. B_0 is
         raised where the values are far beyond it: the band is then no theorem's.
         """
@@ -233,17 +230,19 @@ class RadiusGPUCB:
         if not isinstance(rule, NoiseFromReplicates):
             unit = unit_for(np.append(history.y, told), self.norm_bound)
             bound = max(rule, LEAST_NOISE * unit)
-            return replace(self, noise_bound=bound, norm_bound=unit), history
-        rows = replicate_pairs(history, rule.pairs)
+            return replace(self, noise_bound=bound, norm_bound=unit)
+        rows = replicate_pairs(history, rule.pairs, of)
         if len(rows) < rule.pairs:
             return None
-        unit = unit_for(history.y, self.norm_bound)
+        unit = unit_for(np.append(history.y, told), self.norm_bound)
         raised = unit / self.norm_bound
         differences = np.array([history.y[i] / raised - history.y[j] / raised for i, j in rows])
         bound = number(max(raised * rule.bound(differences, self.delta / 2), LEAST * unit))
-        untold = replace(history, noise_std=np.full(len(history.y), math.nan))
-        known = replace(self, noise_bound=bound, norm_bound=unit, delta=self.delta / 2)
-        return known, untold
+        share = 0.5
+        if len(told):
+            bound, weight = on_noise_grid(bound, unit)
+            share *= weight
+        return replace(self, noise_bound=bound, norm_bound=unit, delta=share * self.delta)
 
     @property
     def _bound(self) -> float:
@@ -290,33 +289,45 @@ class RadiusGPUCB:
         exploration: by how much it multiplies the width, if it is an upper confidence bound.
         """
         self.initial_class(space.dimension)  # what does not fit the space is refused at once
-        known = self.with_known_noise(history)
-        if known is None:
-            again = unpaired(history.X, history.pending)
-            x = random_point(space, rng, history.failed) if again is None else again
-            return Proposal(x, Decision("initial"))
-        me, usable = known
+        repeated = self.noise_from_replicates(history)
+        for of, part, count in repeated:
+            if len(replicate_pairs(part, count, of)) < count:
+                again = unpaired(part.X, part.pending)
+                x = random_point(space, rng, history.failed) if again is None else again
+                return Proposal(x, Decision("initial"))
+        me = self.with_known_noise(history)
+        assert me is not None
         planned = planned_points(history)
         if len(planned) < 2 * self.check_pairs and not space.fixed:
             twice = len(planned) % 2 == 1
             x = planned[-1] if twice else random_point(space, rng, history.failed)
             return Proposal(x, Decision("initial", payload={PLANNED: x.tolist()}))
-        first = initial_proposal(space, usable, rng, self.initial_points, "uniform")
+        first = initial_proposal(space, history, rng, self.initial_points, "uniform")
         if first is not None:
             return first
         if history.outcomes:
-            proposal = me._propose_within_limits(space, usable, rng)
+            proposal = self._propose_within_limits(space, history, rng)
         else:
-            value = me.estimated_class(space, usable, pending=usable.under_way)
-            theta, top = value.lengthscales, value.incumbents(usable.X)
-            avoided = usable.failed, usable.given_up
+            value = me.estimated_class(space, history, pending=history.under_way)
+            theta, top = value.lengthscales, value.incumbents(history.X)
+            avoided = history.failed, history.given_up
             x = argmax(acquisition(value.pending_band), space, theta, rng, top, *avoided)
-            proposal = me._proposal(usable, x, theta, "ucb", value, exploration=exploration)
+            proposal = me._proposal(history, x, theta, "ucb", value, exploration=exploration)
         if me.norm_bound != self.norm_bound:
             proposal = with_payload(proposal, {"proved": False})
-        if isinstance(self.noise_bound, NoiseFromReplicates):
-            return pin_replicates(proposal, history, self.noise_bound.pairs)
-        return proposal
+        return pin_replicates(proposal, history, repeated)
+
+    def noise_from_replicates(self, history: History) -> list[tuple[str, History, int]]:
+        """Name ("" for the value), history and number of pairs of each unknown noise bound."""
+        parts = [("", self.noise_bound, history)]
+        for margins in history.outcomes:
+            rule = self.assumed[margins.name].noise_bound
+            parts.append((margins.name, rule, margin_history(history, margins)))
+        return [
+            (of, part, rule.pairs)
+            for of, rule, part in parts
+            if isinstance(rule, NoiseFromReplicates)
+        ]
 
     def _propose_within_limits(
         self, space: SearchSpace, history: History, rng: np.random.Generator
@@ -326,7 +337,11 @@ class RadiusGPUCB:
         upper end is the same everywhere: any point of the optimistic set is then an argmax, and the
         one with the best hope is taken. theory.md#limits
         """
-        me, seed = replace(self, delta=self.share), int(rng.integers(2**31))
+        me, seed = (
+            replace(self, delta=self.share).with_known_noise(history),
+            int(rng.integers(2**31)),
+        )
+        assert me is not None
         value, top = None, history.without_value[:3]
         for least in (0.0, 1.0):
             limits = outcome_bands(self, space, history, least)
@@ -402,17 +417,21 @@ class RadiusGPUCB:
         return outcome_beliefs(self, space, history)
 
     def belief_about(
-        self, what: str, space: SearchSpace, history: History, delta: float | None = None
+        self,
+        what: str,
+        space: SearchSpace,
+        history: History,
+        delta: float | None = None,
+        of: str = "",
     ) -> Belief | None:
-        """what: in its condition, what has the norm."""
+        """what: in its condition, what has the norm; of: the outcome's name."""
         if len(history.X) == 0:
             return None
         stated = self if delta is None else replace(self, delta=delta)
-        found = replace(stated, delta=stated.share).with_known_noise(history)
-        if found is None:
+        me = replace(stated, delta=stated.share).with_known_noise(history, of)
+        if me is None:
             return None
         wrong = stated.refutes_noise(history)
-        me, history = found
         value = me.estimated_class(space, history, least=1.0)
         band, held = value.band, value.estimate.function_class
         index = band.reference
@@ -482,25 +501,33 @@ def planned_points(history: History) -> list[Array]:
 REPEATED = "repeated"  # in the payload of a decision: the points of the pairs
 
 
-def pinned_points(history: History, count: int) -> Array | None:
+def pinned_points(history: History, count: int, of: str) -> Array | None:
     """(count, d): the points of the pairs recorded by the model's first decision, if any."""
     for each in history.decisions:
-        places = np.array(each.payload.get(REPEATED, ()), dtype=np.float64)
+        places = np.array(each.payload.get(REPEATED, {}).get(of, ()), dtype=np.float64)
         if places.shape == (count, history.X.shape[1]):
             return places
     return None
 
 
-def replicate_pairs(history: History, count: int) -> list[tuple[int, int]]:
+def replicate_pairs(history: History, count: int, of: str) -> list[tuple[int, int]]:
     """The rows of the replicates that bound the noise; fewer than ``count`` if too few."""
-    places = pinned_points(history, count)
+    places = pinned_points(history, count, of)
     rows = [] if places is None else pairs_at(history.X, places)
     return rows if len(rows) == count else first_pairs(history.X, count)
 
 
-def pin_replicates(proposal: Proposal, history: History, count: int) -> Proposal:
+def pin_replicates(
+    proposal: Proposal, history: History, repeated: list[tuple[str, History, int]]
+) -> Proposal:
     """The proposal with the points of the pairs recorded, if it is the model's first."""
-    if proposal.decision.model is None or pinned_points(history, count) is not None:
+    first = next(iter(repeated), None)
+    if proposal.decision.model is None or first is None:
         return proposal
-    places = history.X[[first for first, _ in replicate_pairs(history, count)]]
-    return with_payload(proposal, {REPEATED: places.tolist()})
+    if pinned_points(history, first[2], first[0]) is not None:
+        return proposal
+    places = {
+        of: part.X[[row for row, _ in replicate_pairs(part, count, of)]].tolist()
+        for of, part, count in repeated
+    }
+    return with_payload(proposal, {REPEATED: places})

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from noregret.errors import ConfigurationError
-from noregret.rkhs import ClassEstimate, RadiusBand
+from noregret.rkhs import ClassEstimate, NoiseFromReplicates, RadiusBand
 from noregret.search import Acquisition, allowed, apart, argmax
 from noregret.space import Array, Mask, SearchSpace, spread_points
 from noregret.strategies.base import OutcomeBelief
@@ -36,6 +36,7 @@ class OutcomeAssumptions:
 
     Args:
         noise_bound: R; the noise is R-sub-Gaussian. A larger noise told with a value counts for it.
+            NoiseFromReplicates(pairs, law): R is found from points that are measured twice first.
         norm_bound: B_0, where the norm ball starts.
         lengthscales: θ_0 on the unit cube; None: √d, its diameter.
         offset: a fixed prior mean; None: the limit.
@@ -44,13 +45,14 @@ class OutcomeAssumptions:
         ConfigurationError: a setting outside its range.
     """
 
-    noise_bound: float
+    noise_bound: float | NoiseFromReplicates
     norm_bound: float = 1.0
     lengthscales: float | tuple[float, ...] | None = None
     offset: float | None = None
 
     def __post_init__(self) -> None:
-        check_class(self, ("noise_bound", "norm_bound"))
+        numbers = () if isinstance(self.noise_bound, NoiseFromReplicates) else ("noise_bound",)
+        check_class(self, (*numbers, "norm_bound"))
 
 
 def of_outcome(strategy: RadiusGPUCB, name: str, limit: Limit) -> RadiusGPUCB:
@@ -71,6 +73,7 @@ def of_outcome(strategy: RadiusGPUCB, name: str, limit: Limit) -> RadiusGPUCB:
         offset=limit.sign * (offset - limit.limit),
         delta=strategy.share,
         outcomes=(),
+        check_pairs=0,
     )
 
 
@@ -146,9 +149,10 @@ def outcome_bands(
     made = []
     for margins in history.outcomes:
         own = of_outcome(strategy, margins.name, margins.limit)
-        known = own.with_known_noise(margin_history(history, margins)) if len(margins.y) else None
+        part = margin_history(history, margins)
+        known = own.with_known_noise(part, margins.name) if len(margins.y) else None
         if known is not None:
-            each = known[0].estimated_class(space, known[1], least, history.under_way)
+            each = known.estimated_class(space, part, least, history.under_way)
             made.append(
                 OutcomeBand(each.strategy, each.estimate, each.band, each.pending_band, margins)
             )
@@ -248,7 +252,8 @@ def outcome_beliefs(
         own = of_outcome(strategy, margins.name, margins.limit)
         offset = margins.in_values(own.offset)
         what = f"{margins.name} − {offset:g}"
-        belief = own.belief_about(what, space, margin_history(observed, margins))
+        part = margin_history(observed, margins)
+        belief = own.belief_about(what, space, part, of=margins.name)
         if belief is not None:
             made.append(OutcomeBelief(margins.name, margins.limit, belief))
     return tuple(made)
