@@ -1,5 +1,5 @@
-"""Joint draws at finitely many points, theory.md#thompson: their moments, the points, and the regret
-of a decision with a negative control.
+"""Joint draws at finitely many points, theory.md#thompson: their moments, the points, and the
+regret of a decision with a negative control.
 """
 
 import math

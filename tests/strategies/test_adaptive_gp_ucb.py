@@ -305,10 +305,10 @@ def test_initial_points_are_two_to_the_d_and_an_option() -> None:
 
 
 def test_srinivas_width_is_that_of_a_growing_ball() -> None:
-    """The extra ln t² under the root is B_t = B_0·√(1 + ln t²), query for query, and it ends outside
-    every fixed ball; the width without it asks elsewhere.
+    """The extra ln t² under the root is B_t = B_0·√(1 + ln t²), query for query; the width
+    without it asks elsewhere.
     """
-    fixed = {"lengthscales": 0.2, "norm_bound": 0.3, "noise_std": 0.05}
+    fixed: dict[str, Any] = {"lengthscales": 0.2, "norm_bound": 0.3, "noise_std": 0.05}
     grown = Schedule("constant", lambda t: math.sqrt(1 + 2 * math.log(max(t, 1))))
     by_ball = nr.AdaptiveGPUCB(**fixed, width="mixture", widening=grown, estimation=None)
     studies = [

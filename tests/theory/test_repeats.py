@@ -260,8 +260,8 @@ def test_the_grid_of_told_noise_is_above_the_bound_and_its_weights_sum_to_one() 
 
 
 def told_run(seed: int, louder: bool) -> tuple[bool, nr.Study]:
-    """Every third value has forty times the noise; whether the band holds everywhere if that is told,
-    or if it is not.
+    """Every third value has forty times the noise; whether the band holds everywhere if that is
+    told, or if it is not.
     """
     f, rng = rkhs_sample(seed, lengthscale=0.25, norm=1.0), np.random.default_rng([seed, 5])
     strategy = nr.AdaptiveGPUCB.rigorous(NoiseFromReplicates(4), norm_bound=3.0, lengthscales=0.25)

@@ -96,5 +96,6 @@ def horizon_exponent(nu: float, dimension: int) -> float:
 
 
 WIDTHS: dict[str, Callable[[float, float, float, float, float], float]] = {
-    width.__name__: width for width in (paper, abbasi_yadkori, chowdhury_gopalan, mixture, radius)
-} | {"srinivas": mixture}
+    "srinivas": mixture,  # of a growing ball
+    **{each.__name__: each for each in (paper, abbasi_yadkori, chowdhury_gopalan, mixture, radius)},
+}
