@@ -1,10 +1,11 @@
 """Seeded random mutants of the package: how many of them the tests notice.
 
-python -m tests.mutants [--count 300] [--seed 0] [--rooms gp storage …] [--root CHECKOUT]
+python -m tests.mutants [--count 300] [--seed 0] [--rooms gp storage …] [--against CHECKOUT]
 
 One operator, comparison, constant or condition is changed at a time, in a copy of the checkout, and
-the tests of its room run until the first failure. A mutant that no test notices is printed. Two
-checkouts with the same seed are compared by their kill rates, printed with one standard error.
+the tests of its room run until the first failure. A mutant that no test notices is printed. With
+another checkout as many of its mutants take turns with ours, and both kill rates are printed with
+one standard error, and how many standard errors they are apart.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
 }
-SECONDS = 300  # a mutant that runs longer is noticed
+SECONDS = 1800  # a mutant that runs longer is noticed
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,21 +140,29 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rooms", nargs="+", default=list(ROOMS), choices=ROOMS)
-    parser.add_argument("--root", type=Path, default=Path(__file__).parents[1])
+    parser.add_argument("--against", type=Path, help="another checkout")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    mutants = draw(options.root, options.rooms, options.count, options.seed)
-    noticed: list[bool] = []
-    with Progress(len(mutants), "mutants ") as bar, ThreadPoolExecutor(options.workers) as pool:
-        results = pool.map(lambda mutant: is_noticed(mutant, options.root), mutants)
-        for mutant, result in zip(mutants, results, strict=True):
-            noticed.append(result)
+    roots = [path for path in (Path(__file__).parents[1], options.against) if path is not None]
+    drawn = [draw(root, options.rooms, options.count, options.seed) for root in roots]
+    turns = [pair for row in zip(*drawn, strict=True) for pair in zip(row, roots, strict=True)]
+    noticed: dict[Path, list[bool]] = {root: [] for root in roots}
+    with Progress(len(turns), "mutants ") as bar, ThreadPoolExecutor(options.workers) as pool:
+        results = pool.map(lambda turn: is_noticed(*turn), turns)
+        for (mutant, root), result in zip(turns, results, strict=True):
+            noticed[root].append(result)
             bar.advance(str(mutant.path))
             if not result:
-                print(f"survived: {mutant.path}:{mutant.line}  {mutant.change}", flush=True)
-    rate = float(np.mean(noticed))
-    error = math.sqrt(rate * (1 - rate) / len(noticed))
-    print(f"killed {sum(noticed)} of {len(noticed)}: {rate:.1%} ± {error:.1%}")
+                print(f"survived: {root / mutant.path}:{mutant.line}  {mutant.change}", flush=True)
+    rates, variances = [], []
+    for root, seen in noticed.items():
+        rates.append(float(np.mean(seen)))
+        variances.append(rates[-1] * (1 - rates[-1]) / len(seen))
+        error = math.sqrt(variances[-1])
+        print(f"{root}: killed {sum(seen)} of {len(seen)}, {rates[-1]:.1%} ± {error:.1%}")
+    if len(rates) == 2:
+        apart = (rates[0] - rates[1]) / math.sqrt(sum(variances) or math.inf)
+        print(f"ours less the other's: {rates[0] - rates[1]:+.1%}, {apart:+.1f} standard errors")
     return 0
 
 
