@@ -34,7 +34,7 @@ def run(
     f, rng = bump(), np.random.default_rng([seed, 2024])
     study = nr.Study([(0, 1)], "maximize", strategy, seed)
     for trial in [] if start is None else start.trials:
-        if trial.decision.in_design:
+        if trial.decision.source == "initial":
             study.add(trial.params, trial.value)
             rng.standard_normal()
     return study.run(

@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 
 from noregret.errors import ConfigurationError
-from noregret.gp.fit import MAP, SMALLEST_NOISE_VAR, Evidence, Fit, fit_map, starting_points
+from noregret.gp.fit import (
+    MAP,
+    SMALLEST_NOISE_VAR,
+    Evidence,
+    Fit,
+    Gamma,
+    LogNormal,
+    fit_map,
+    starting_points,
+)
 from noregret.gp.kernels import SquaredExponential
-from noregret.gp.priors import Gamma, LogNormal
 from noregret.space.array import Array
 from noregret.testing.problems import rkhs_sample
 

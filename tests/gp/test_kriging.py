@@ -7,10 +7,9 @@ import pytest
 
 from noregret.extensions.warping import Warped
 from noregret.gp import Matern, SquaredExponential, additive
-from noregret.gp.fit import Evidence, evidence_weights, log_evidence_gradient
+from noregret.gp.fit import Evidence, LogNormal, evidence_weights, log_evidence_gradient
 from noregret.gp.kernels import Covariance, covariance
 from noregret.gp.posterior import Posterior, condition
-from noregret.gp.priors import LogNormal
 from noregret.space.array import Array
 from tests import naive
 

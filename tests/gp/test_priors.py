@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from noregret.errors import ConfigurationError
-from noregret.gp.priors import Gamma, LogNormal, Prior
+from noregret.gp.fit import Gamma, LogNormal, Prior
 from tests import naive
 
 

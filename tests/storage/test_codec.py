@@ -9,9 +9,8 @@ import pytest
 import noregret as nr
 from noregret.errors import GuaranteeWarning, StorageError
 from noregret.extensions.marginal_gp_ucb import HMC
-from noregret.gp.fit import MAP
+from noregret.gp.fit import MAP, Gamma, LogNormal
 from noregret.gp.kernels import Matern, SquaredExponential
-from noregret.gp.priors import Gamma, LogNormal
 from noregret.rkhs.evidence_class import EvidenceClass
 from noregret.rkhs.widening import LogGrowth, PowerGrowth, ReferenceRegret, Schedule
 from noregret.storage import codec

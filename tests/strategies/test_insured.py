@@ -128,7 +128,7 @@ def test_the_start_is_the_first_patrols_and_one_shift_is_stored() -> None:
     assert len(shifts) == 1
     assert study.trials[0].decision.payload[insured.SHIFT] == shifts[0]
     inputs, shift = Inputs(study.space), np.array(shifts[0])
-    sequence = [t for t in study.trials if t.decision.in_design or t.decision.is_patrol]
+    sequence = [t for t in study.trials if t.decision.source == "initial" or t.decision.is_patrol]
     assert any(t.decision.is_patrol for t in sequence)
     for number, trial in enumerate(sequence):
         point = patrol_point(study.space, inputs, number, shift)
@@ -162,7 +162,7 @@ def test_patrols_come_at_the_rate_of_t_to_two_thirds() -> None:
 def test_initial_points_are_as_many_as_asked_for() -> None:
     for given, wanted in ((None, 4), (7, 7)):
         study = run([(0, 1), (0, 1)], smooth, 8, InsuredGPUCB(initial_points=given))
-        assert sum(t.decision.in_design for t in study.trials) == wanted
+        assert sum(t.decision.source == "initial" for t in study.trials) == wanted
     told = nr.Study([(0, 1), (0, 1)], "maximize")
     for x in np.random.default_rng(0).random((5, 2)):  # what is known already needs no start
         told.add(x, smooth(x))

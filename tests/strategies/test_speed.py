@@ -14,9 +14,8 @@ import pytest
 
 import noregret as nr
 from noregret.gp import fit
-from noregret.gp.fit import MAP, Evidence, lasting_part, log_evidence_gradient
+from noregret.gp.fit import MAP, Evidence, LogNormal, lasting_part, log_evidence_gradient
 from noregret.gp.kernels import Matern
-from noregret.gp.priors import LogNormal
 from noregret.strategies.data import ModelData, standardise
 from noregret.strategies.surrogate import estimate
 from noregret.trials import History

@@ -1,9 +1,8 @@
 """Gaussian processes: a posterior is a value, and conditioning returns another.
 
-kernels       stationary kernels, sums and products    priors     of lengthscales and noise
-posterior     condition, predict, append               fit        evidence, MAP, refit schedule
-factor_cache  the factor, block by block               linalg     triangular solves and products
-mixture       hyperparameters averaged out
+kernels       stationary kernels, sums and products    linalg   triangular solves and products
+posterior     condition, predict, append               fit      priors, evidence, MAP, schedule
+factor_cache  the factor, block by block               mixture  hyperparameters averaged out
 device        processor or GPU                         device_factor  the factor there
 """
 
@@ -13,6 +12,10 @@ from noregret.gp.fit import (
     SMALLEST_NOISE_VAR,
     Evidence,
     Fit,
+    Gamma,
+    HalfCauchy,
+    LogNormal,
+    Prior,
     evidence_weights,
     fit_inputs,
     log_evidence_gradient,
@@ -45,7 +48,6 @@ from noregret.gp.posterior import (
     condition,
     greedy_information,
 )
-from noregret.gp.priors import Gamma, HalfCauchy, LogNormal, Prior
 
 __all__ = [
     "GREEDY_SHARE",

@@ -235,17 +235,16 @@ class Posterior:
     @property
     def information_gain(self) -> float:
         """I(y; f) of the observed points: ½ log det(I + Λ^-½ K Λ^-½), theory.md#information."""
-        return self._information(slice(0, self.observed))
+        n = self.observed
+        of_noise = 0.5 * np.sum(np.log(self.noise_var[:n]))
+        return float(np.sum(np.log(self.factor.diagonal[:n])) - of_noise)
 
     @property
     def pending_information(self) -> float:
         """The information that the pending points will add."""
-        return self._information(slice(self.observed, None))
-
-    def _information(self, rows: slice) -> float:
-        return float(
-            np.sum(np.log(self.factor.diagonal[rows])) - 0.5 * np.sum(np.log(self.noise_var[rows]))
-        )
+        n = self.observed
+        of_noise = 0.5 * np.sum(np.log(self.noise_var[n:]))
+        return float(np.sum(np.log(self.factor.diagonal[n:])) - of_noise)
 
     @property
     def L(self) -> Array:  # noqa: N802

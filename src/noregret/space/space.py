@@ -129,6 +129,9 @@ class Inputs:
         self.is_choice: Mask = np.array([isinstance(p, Choice) for p in parameters])
         is_held = [space.held[self.group == index].all() for index in range(len(names))]
         self.is_free: Mask = ~np.array(is_held)
+        self.count = max(int(self.is_free.sum()), 1)  # number of free inputs
+        self.choices = int((self.is_free & self.is_choice).sum())  # of them, choices
+        self.of_choices: Mask = self.is_choice[self.group]  # (d,): coordinates of a choice
         self.in_context = space.is_context  # some are given at each ask
         # each choice that decides where inputs exist, and these inputs
         self.branches = tuple(
@@ -148,21 +151,6 @@ class Inputs:
             self.levels = tuple(p.levels() if isinstance(p, Choice) else None for p in parameters)
             if not self.branches:
                 self.combinations = math.prod(p.size for p in parameters if math.isfinite(p.size))
-
-    @property
-    def count(self) -> int:
-        """Number of free inputs, at least 1."""
-        return max(int(self.is_free.sum()), 1)
-
-    @property
-    def choices(self) -> int:
-        """Number of free inputs that are choices."""
-        return int((self.is_free & self.is_choice).sum())
-
-    @property
-    def of_choices(self) -> Mask:
-        """The coordinates that belong to a choice."""
-        return self.is_choice[self.group]
 
 
 @dataclass(frozen=True, init=False)

@@ -51,7 +51,7 @@ def patrol_point(space: SearchSpace, inputs: Inputs, number: int, shift: Array) 
 
 def patrolled(history: History) -> int:
     """How many points of the sequence were asked for: the initial design and the patrols."""
-    return sum(decision.in_design or decision.is_patrol for decision in history.decisions)
+    return sum(decision.source == "initial" or decision.is_patrol for decision in history.decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Leash:
         rows = [
             row
             for decision, row in zip(history.decisions, history.rows, strict=True)
-            if row is not None and (decision.in_design or decision.is_patrol)
+            if row is not None and (decision.source == "initial" or decision.is_patrol)
         ]
         if len(rows) < LEAST_PATROLS or inputs.in_context or inputs.branches:
             return None

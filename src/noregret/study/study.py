@@ -274,7 +274,7 @@ class Study:
     @cached_property
     def _algorithm(self) -> int:
         """The number of today's version of the strategy."""
-        return algorithm_of(self.strategy)
+        return algorithm_of(self._record.strategy)
 
     @property
     def outcomes(self) -> Mapping[str, Limit]:
@@ -418,7 +418,7 @@ class Study:
         """The point of a trial in the unit cube."""
         key = trial.number, trial.is_finished
         if key not in self._encoded:
-            self._encoded[key] = self.space.encode(trial.params)
+            self._encoded[key] = self._record.space.encode(trial.params)
         return self._encoded[key]
 
     def _check_points(self, trials: Sequence[Trial]) -> None:
@@ -438,12 +438,12 @@ class Study:
 
     def _history(self, trials: Sequence[Trial]) -> History:
         """The trials as the strategy sees them."""
-        sign = sign_of(self.goal)
-        return history_of(trials, self._encode, self.space.dimension, sign, self.outcomes)
+        record, sign = self._record, sign_of(self._record.goal)
+        return history_of(trials, self._encode, record.space.dimension, sign, record.outcomes)
 
     def _part(self, fixed: Values | None, context: Values | None) -> SearchSpace:
         """The part of the space that is searched: in this context, with these values fixed."""
-        names, space = self.context, self.space
+        names, space = self._record.context, self._record.space
         if not names and context is not None:
             raise ConfigurationError(f"this study has no context, got {context!r}: use fixed=")
         if not names:
@@ -469,7 +469,7 @@ class Study:
         for trial in trials:
             if trial.state != "waiting":
                 continue
-            if not self.context or np.array_equal(self._encode(trial)[held], at):
+            if not self._record.context or np.array_equal(self._encode(trial)[held], at):
                 return trial
         return None
 
@@ -488,11 +488,11 @@ class Study:
             trials: All trials so far.
             draw: Another stream of random numbers, for a second attempt; None: the first.
         """
-        entropy = [self._record.seed, len(trials), *([] if draw is None else [draw])]
-        rng = np.random.default_rng(entropy)
-        proposal = self.strategy.propose(part, self._history(trials), rng)
+        record = self._record
+        rng = np.random.default_rng([record.seed, len(trials), *([] if draw is None else [draw])])
+        proposal = record.strategy.propose(part, self._history(trials), rng)
         decision = replace(
-            proposal.decision.signed(sign_of(self.goal)),
+            proposal.decision.signed(sign_of(record.goal)),
             pending=tuple([trial.number for trial in trials if not trial.is_finished]),
             fixed=part.fixed or None,
             draw=draw,

@@ -57,11 +57,6 @@ class Decision:
         return self.source in CHOSEN
 
     @property
-    def in_design(self) -> bool:
-        """Whether it is part of the initial design."""
-        return self.source == "initial"
-
-    @property
     def is_patrol(self) -> bool:
         return self.model is not None and self.model.kind == "patrol"
 
