@@ -81,12 +81,12 @@ def summary(file: str) -> str:
     )
 
 
-def table(found: Stations, most: int = 4) -> str:
+def table(found: Stations, most: int = 3) -> str:
     rows = [
-        f"| {number} | `{file}` | {summary(file)} | {', '.join(f'`{n}`' for n in names[:most])} |"
-        for number, (file, names) in enumerate(found.items(), start=1)
+        f"| `{file}` | {summary(file)} | {', '.join(f'`{n}`' for n in names[:most])} |"
+        for file, names in found.items()
     ]
-    return "\n".join(["| | file | what it is | entered at |", "|---" * 4 + "|", *rows])
+    return "\n".join(["| file | what it is | entered at |", "|---" * 3 + "|", *rows])
 
 
 if __name__ == "__main__":

@@ -530,8 +530,8 @@ def test_exact_values_are_interpolated_and_the_best_is_recommended() -> None:
     error = np.abs(-belief.predict(X[good])[0] - told[good])
     assert error.max() < 1e-4 * np.ptp(told)
     assert study.best.value == pytest.approx(min(told))
-    with pytest.raises(ConfigurationError, match="not both"):
-        nr.minimize(simulation, [(0, 1)] * 2, 5, nr.LogEI(), noise_std=0)
+    with pytest.raises(ConfigurationError, match="has no noise_std"):
+        nr.minimize(simulation, [(0, 1)] * 2, 5, nr.RandomSearch(), noise_std=0)
     at_most = nr.Study([(0, 1)], "maximize", InsuredGPUCB(noise_std=0))
     at_most.add([0.5], 1e300)  # the model may be blind beside it, the recommendation is not
     at_most.add([0.1], 1.0)
