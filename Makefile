@@ -98,7 +98,7 @@ house: setup
 
 # The paper's figures and docs/reproduction.md. MNIST=<folder> has the four files; without it they are downloaded from OpenML.
 reproduction: setup
-	$(BIN)/noregret reproduce all --out out/reproduction $(if $(MNIST),--mnist $(MNIST))
+	$(BIN)/noregret research reproduce all --out out/reproduction $(if $(MNIST),--mnist $(MNIST))
 	$(BIN)/python -m docs.making.reproduction out/reproduction docs
 
 # The peers, each in an environment of its own under .peers; one that cannot be installed is reported in .peers/status.json.

@@ -1,5 +1,5 @@
-"""What ``noregret reproduce discussion`` found, on docs/extensions.md: its figure, its tables and
-who was first, all read from the run's summary.
+"""What ``noregret research reproduce discussion`` found, on docs/extensions.md: its figure, its
+tables and who was first, all read from the run's summary.
 
 Usage: python -m docs.making.last_pages RESULTS, such as out/reproduction
 """

@@ -1,5 +1,5 @@
-"""Writes docs/reproduction.md from the summaries of ``noregret reproduce``: every number in it is
-read, every verdict computed (``verdicts.judge``).
+"""Writes docs/reproduction.md from the summaries of ``noregret research reproduce``: every
+number in it is read, every verdict computed (``verdicts.judge``).
 
 Usage: python -m docs.making.reproduction RESULTS DOCS
 """
@@ -824,7 +824,8 @@ def page(summaries: dict[str, Summary]) -> str:
         note = f"{NOTES[name]}\n\n" if name in NOTES else ""
         rows = "\n".join(row.short for row in ROWS[name](summary))
         parts.append(
-            f"## {title}: {summary['title']}\n\n`noregret reproduce {name}{extra}{options}`"
+            f"## {title}: {summary['title']}\n\n"
+            f"`noregret research reproduce {name}{extra}{options}`"
             f" ({summary['runs']} runs{told}, {summary['seconds'] / 60:.1f} minutes of"
             " one core)\n\n"
             f"![{summary['title']}](figures/{name}.png)\n\n{note}"
@@ -862,7 +863,7 @@ def settings(name: str, summary: Summary) -> tuple[str, str]:
 
 
 def collect(results: Path) -> dict[str, Summary]:
-    """The summaries of ``noregret reproduce --out results``, as far as there are any."""
+    """The summaries of ``noregret research reproduce --out results``, as far as there are any."""
     found = {name: results / name / "summary.json" for name in FIGURES}
     return {
         name: json.loads(path.read_text(encoding="utf-8"))

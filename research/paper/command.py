@@ -1,5 +1,5 @@
-"""``noregret reproduce``: the paper's figures, each from one command. A source checkout offers it,
-an installed package does not.
+"""``noregret research reproduce``: the paper's figures, each from one command. A source checkout
+offers it, an installed package does not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from research.paper import FIGURES, MORE
 
 @click.command(
     short_help="The paper's figures",
-    epilog="Example: noregret reproduce fig4 --seeds 10 --out out/reproduction",
+    epilog="Example: noregret research reproduce fig4 --seeds 10 --out out/reproduction",
 )
 @click.argument("figures", nargs=-1, required=True, type=click.Choice([*FIGURES, *MORE, "all"]))
 @click.option("--seeds", type=click.IntRange(min=1), help="Number of starts or samples.")

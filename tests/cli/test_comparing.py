@@ -1,4 +1,4 @@
-"""``noregret compare``."""
+"""``noregret research compare``."""
 
 from pathlib import Path
 from typing import Any
@@ -34,14 +34,15 @@ def test_a_problems_optimum_is_its_optimum(name: str) -> None:
 
 def test_a_model_beats_chance_and_the_table_says_so(shell: Shell) -> None:
     said = shell(
-        "compare --problem reaction --strategies LogEI,random --seeds 3 --trials 20 --out c.png"
+        "research compare --problem reaction --strategies LogEI,random --seeds 3 --trials 20"
+        " --out c.png"
     ).out
     lines = said.splitlines()
     assert lines[0].startswith("reaction: best value after 20 trials (maximize), 3 seeds, the opti")
     assert [line.split()[0] for line in lines[3:5]] == ["LogEI", "random"]
     assert Path("c.png").stat().st_size > 5000
     document = shell(
-        "compare --problem branin --strategies default,gp-ucb --seeds 2 --trials 6 --json"
+        "research compare --problem branin --strategies default,gp-ucb --seeds 2 --trials 6 --json"
     ).json
     assert set(document["strategies"]) == {"default", "gp-ucb"}
     assert len(document["strategies"]["default"]["final"]) == 2
@@ -52,12 +53,14 @@ def test_ones_own_function(shell: Shell) -> None:
         "def f(p):\n    if p['x'] > 0.8: raise ValueError\n    return p['x']\n", encoding="utf-8"
     )
     shell("create s --float x 0 1 --goal minimize")
-    document = shell("compare own.py:f --strategies random --seeds 2 --trials 9 --json").json
+    document = shell(
+        "research compare own.py:f --strategies random --seeds 2 --trials 9 --json"
+    ).json
     assert document["problem"] == "s"
     assert all(0 <= value <= 0.8 for value in document["strategies"]["random"]["final"])
     assert nr.Study.open("s").trials == []  # nothing is recorded
-    shell.fails("compare", "name a function")
-    shell.fails("compare --problem branin --strategies nope", "no strategy 'nope'")
+    shell.fails("research compare", "name a function")
+    shell.fails("research compare --problem branin --strategies nope", "no strategy 'nope'")
 
 
 def test_noise_is_told_and_not_counted() -> None:

@@ -62,7 +62,7 @@ def test_candidates(shell: Shell) -> None:
     assert nr.Study.open("a").space == nr.Candidates(rows)
     trial = shell("ask --fix temperature=40 --json").json["trials"][0]
     assert trial["params"] == {"temperature": 40, "solvent": "dmf"}
-    shell.fails("enqueue temperature=40 solvent=water", "not one of the 3 candidates")
+    shell.fails("add temperature=40 solvent=water", "not one of the 3 candidates")
     (shell.folder / "in").mkdir()
     (shell.folder / "in" / "c.csv").write_text("x\n1\n2\n")
     (shell.folder / "in" / "s.toml").write_text('goal = "minimize"\ncandidates = "c.csv"')

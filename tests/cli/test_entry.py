@@ -67,10 +67,7 @@ def test_the_help_names_every_strategy_and_documents_nothing_else() -> None:
 
 
 def test_there_are_the_commands_promised() -> None:
-    promised = (
-        "create list ask tell add enqueue import run correct show best plot export replay reclaim"
-        " delete upgrade"
-    )
+    promised = "create list ask tell add import run correct show plot export retry delete annotate"
     assert set(promised.split()) <= set(COMMANDS)
 
 
@@ -79,19 +76,18 @@ def test_there_are_the_commands_promised() -> None:
     [
         name
         for name in COMMANDS
-        if "--storage" in options(COMMANDS[name]) and name not in ("create", "compare")
+        if "--storage" in options(COMMANDS[name]) and name not in ("create", "research compare")
     ],
 )
 def test_without_a_database(name: str, shell: Shell) -> None:
     arguments = {
         "tell": "0 1",
         "add": "x=1 1",
-        "enqueue": "x=1",
         "import": "f.csv",
         "run": "f.py:f --trials 1",
         "correct": "0 1",
         "delete": "lab",
-        "backup": "copy.db",
+        "database backup": "copy.db",
         "derive": "other",
         "annotate": "--note x",
         "retry": "0",
@@ -109,9 +105,10 @@ def test_the_installed_command_as_typed(lab: Shell) -> None:
         return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
 
     lab("add temperature=30 stirring=2 solvent=dmf 61.2")
-    best = noregret("best", "lab")
+    best = noregret("show", "lab")
     assert (best.returncode, best.stderr) == (0, "")
-    assert best.stdout.startswith("best         61.2 at trial 0")
+    assert "best         61.2 at trial 0" in best.stdout
+    assert best.stdout.startswith("study lab")
     twice = noregret("tell", "0", "-1")
     assert (twice.returncode, twice.stdout) == (2, "")
     assert twice.stderr.startswith("noregret: trial 0 is complete")
@@ -160,7 +157,6 @@ def two(lab: Shell) -> Shell:
         ("show other", "other"),
         ("show other 0", "other"),
         ("show 0 --study lab", "lab"),
-        ("best other", "other"),
         ("ask other --count 2", "other"),
         ("ask --count 2 other", "other"),
         ("tell other 1 -3", "other"),
@@ -168,16 +164,16 @@ def two(lab: Shell) -> Shell:
         ("tell 1 5 -s other", "other"),
         ("correct other 0 3", "other"),
         ("add other x=0.1 -3", "other"),
-        ("enqueue other x=0.1", "other"),
+        ("add other x=0.1", "other"),
         ("import other rows.csv", "other"),
         ("annotate other --note words", "other"),
         ("annotate other 0 --note words", "other"),
-        ("reclaim other", "other"),
-        ("reclaim other 1", "other"),
+        ("retry other", "other"),
+        ("retry other 1", "other"),
         ("plot other", "other"),
         ("plot other convergence", "other"),
         ("plot convergence -s other", "other"),
-        ("replay other", "other"),
+        ("research replay other", "other"),
         ("export other out.csv", "other"),
         ("run other own.py:f --trials 1", "other"),
         ("run own.py:f --trials 1 --study other", "other"),
@@ -220,7 +216,7 @@ def test_names_that_are_wrong(two: Shell, line: str, expected: tuple[str, ...]) 
         ("{'x': <object>}", "{'x': <object>}"),
         ("the first tell stands; correct() it", "the first tell stands; `correct` it"),
         ('wrong, tell(trial, state="failed"): it', "wrong, `tell --failed`: it"),
-        ("reclaim(numbers=[…]) takes it back", "`reclaim` takes it back"),
+        ("retry(numbers=[…]) takes it back", "`retry` takes it back"),
     ],
 )
 def test_messages_show_no_python(message: str, expected: str) -> None:
@@ -242,7 +238,7 @@ def test_completion_of_commands_options_and_studies(shell: Shell) -> None:
 
     script = CliRunner().invoke(cli, [], env={"_NOREGRET_COMPLETE": "bash_source"}).stdout
     assert "_NOREGRET_COMPLETE=bash_complete" in script  # as docs/cli.md says
-    assert complete("noregret re") == {"replay", "reclaim", "recover", "reproduce", "retry"}
+    assert complete("noregret re") == {"research", "retry"}
     assert complete("noregret ask --co") == {"--context", "--count"}
     assert complete("noregret create s --strategy r") == {
         "rigorous",
@@ -260,5 +256,5 @@ def test_completion_of_commands_options_and_studies(shell: Shell) -> None:
 def test_a_database_that_cannot_be_written(shell: Shell) -> None:
     shell("create lab --float x 0 1 --goal maximize")
     Path("noregret.db").write_bytes(b"scrambled" + Path("noregret.db").read_bytes()[9:])
-    for line in ("ask", "show", "list", "delete lab --yes", "upgrade"):
+    for line in ("ask", "show", "list", "delete lab --yes", "database upgrade"):
         shell.fails(line, "noregret.db")

@@ -51,7 +51,7 @@ def test_two_shells_share_a_study(
     trials = Study.open("shared").trials
     assert [trial.number for trial in trials] == list(range(12))
     assert {trial.state for trial in trials} == {"complete"}
-    assert shell("replay --json").json["agreed"] == 12
+    assert shell("research replay --json").json["agreed"] == 12
     shell("delete shared --yes")
     with pytest.raises(StorageError):
         Study.open("shared")
@@ -64,15 +64,14 @@ LINES = [
     "tell lab 2 1",
     "correct 1 3",
     f"add {POINT} 2",
-    f"enqueue {POINT}",
+    f"add {POINT}",
     "ask",
-    "reclaim 5",
+    "retry 5",
     "show",
-    "best",
     "export",
-    "replay",
+    "research replay",
     "list",
-    "upgrade",
+    "database upgrade",
     "delete lab --yes",
     "create other --float x 0 1 --goal maximize",
 ]
@@ -95,9 +94,7 @@ def test_a_command_opens_one_storage_once(lab: Shell, monkeypatch: pytest.Monkey
         opened.clear()
 
 
-@pytest.mark.parametrize(
-    ("line", "most"), [("show lab", 4), ("show", 5), ("show lab 0", 4), ("best lab", 4)]
-)
+@pytest.mark.parametrize(("line", "most"), [("show lab", 4), ("show", 5), ("show lab 0", 4)])
 def test_showing_a_study_reads_it_once(lab: Shell, line: str, most: int) -> None:
     """The schema's check, the study's row and its trials, whatever is shown of them."""
     lab(f"add {POINT} 4")

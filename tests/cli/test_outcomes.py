@@ -31,7 +31,7 @@ def test_outcomes_are_told_and_shown(lab: Shell) -> None:
     assert "tell 0 VALUE --outcome toxicity=… --outcome purity=…" in asked
     said = lab("tell 0 4.5 --outcome toxicity=0.5±0.02 --outcome purity=60").out
     assert "nothing feasible yet" in said
-    assert "nothing feasible yet" in lab("best").out
+    assert "nothing feasible yet" in lab("show").out
     lab("ask")
     lab("tell 1 --outcome toxicity=0,9 --outcome purity=10")  # there is no value
     lab("add dose=0.1 1.5 --outcome toxicity=0.1 --outcome purity=70")
@@ -86,7 +86,7 @@ def test_context_is_typed(shell: Shell) -> None:
     found = shell("show --json").json
     assert found["context"] == ["outside"]
     assert [trial["params"]["outside"] for trial in found["trials"]] == [0, 4, 8, 12]
-    assert "depends on outside" in shell("best").out
+    assert "depends on outside" in shell("show").out
     shell.fails("ask --context outside=31", "31")
 
 

@@ -150,7 +150,7 @@ def test_the_storage_is_named_by_option_or_environment(
 
 def test_show(lab: Shell) -> None:
     lab("tell 0 1") if lab("ask") else None
-    lab("enqueue temperature=30 stirring=2 solvent=dmf")
+    lab("add temperature=30 stirring=2 solvent=dmf")
     lab("ask --count 2")
     text = lab("show").out
     for expected in (
@@ -193,14 +193,14 @@ def test_a_long_study_is_cut(shell: Shell) -> None:
 
 
 def test_best(lab: Shell) -> None:
-    lab.fails("best", "no trial is complete")
+    assert "best         none yet" in lab("show").out
     lab("add temperature=30 stirring=2 solvent=dmf 4.5")
     lab("add temperature=80 stirring=2 solvent=water 1.5")
-    text = lab("best").out
+    text = lab("show").out
     assert "best         4.5 at trial 0:  temperature=30 stirring=2 solvent=dmf" in text
     assert "too few values to say how far it scatters)" in text
     assert "left         how much better it could get is not known yet" in text
-    document = lab("best --json").json
+    document = lab("show --json").json
     assert document["left"] == {"gain": None, "chance": 0.95}
     assert document["predicted"]["std"] is document["predicted"]["repeat_std"] is None
     assert document["best"]["value"] == 4.5
@@ -212,7 +212,7 @@ def test_what_is_left_and_where_a_repeat_would_be(shell: Shell) -> None:
     shell("create a --float x 0 1 --goal minimize")
     for i in range(9):
         shell(f"add x={i / 8} {(i / 8 - 0.4) ** 2 + 0.02 * (-1) ** i}")
-    document, text = shell("best --json").json, shell("best").out
+    document, text = shell("show --json").json, shell("show").out
     predicted, left = document["predicted"], document["left"]["gain"]
     assert predicted["repeat_std"] > predicted["std"] > 0
     assert 0 < left < 0.4
@@ -226,7 +226,7 @@ def test_exact_values(shell: Shell) -> None:
     assert shell("show a --json").json["strategy"]["noise_std"] == 0
     for x in (0.1, 0.5, 0.9):
         shell(f"add x={x} {(x - 0.4) ** 2}")
-    assert "recommended  the same point  (0.01, values are exact)" in shell("best").out
+    assert "recommended  the same point  (0.01, values are exact)" in shell("show").out
     shell("create b --float x 0 1 --goal minimize --exact --strategy log-ei")
     assert shell("show b --json").json["strategy"]["type"] == "LogEI"
 
@@ -241,15 +241,15 @@ def test_predictions_have_the_users_sign_and_certificates_a_condition(
     )
     for x, value in ((0.1, 5.1), (0.5, 5.3), (0.9, 5.2)):
         shell(f"add x={x} {value}")
-    document = shell("best --json --delta 0.2").json
+    document = shell("show --json --delta 0.2").json
     assert document["predicted"]["mean"] == pytest.approx(5.2, abs=0.2)
     assert document["certificate"]["regret_bound"] > 0
     assert "probability at least 0.8" in document["certificate"]["condition"]
     assert document["certificate"]["refuted"] is False
     assert document["resolution"]["exact"] is True
     assert document["resolution"]["radius"] == pytest.approx(0.2, abs=1e-3)
-    assert "certified    at most" in shell("best").out
-    assert "resolution   A bump that reaches 0.2 of every range" in shell("best").out
+    assert "certified    at most" in shell("show").out
+    assert "resolution   A bump that reaches 0.2 of every range" in shell("show").out
 
 
 def test_delete_asks(lab: Shell) -> None:
@@ -268,8 +268,8 @@ def test_delete_without_asking(lab: Shell) -> None:
 
 
 def test_upgrade_of_a_current_database(lab: Shell) -> None:
-    assert "already" in lab("upgrade").out
-    document = lab("upgrade --json").json
+    assert "already" in lab("database upgrade").out
+    document = lab("database upgrade --json").json
     assert document["from"] == document["to"]
 
 
@@ -297,13 +297,13 @@ def test_derive(lab: Shell) -> None:
 
 
 def test_backup_copies_into_a_new_file(lab: Shell) -> None:
-    assert "copied all studies to copy.db" in lab("backup copy.db").out
-    lab.fails("backup copy.db", "exists already")
+    assert "copied all studies to copy.db" in lab("database backup copy.db").out
+    lab.fails("database backup copy.db", "exists already")
     assert lab("show --json --storage copy.db").json == lab("show --json").json
 
 
 def test_recover_says_what_could_be_read(lab: Shell) -> None:
-    assert "all that was found could be read" in lab("recover").out
-    (saved,) = lab("recover --json").json["studies"]
+    assert "all that was found could be read" in lab("database recover").out
+    (saved,) = lab("database recover --json").json["studies"]
     assert saved["strategy"]["type"] == "InsuredGPUCB"
     assert saved["seed"] == 0

@@ -1,4 +1,4 @@
-"""``noregret theory``."""
+"""``noregret research theory``."""
 
 import pytest
 
@@ -28,7 +28,7 @@ from tests.cli.conftest import Shell
     ],
 )
 def test_commands(shell: Shell, command: str, expected: str) -> None:
-    assert expected in shell(f"theory {command}").out
+    assert expected in shell(f"research theory {command}").out
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_commands(shell: Shell, command: str, expected: str) -> None:
     ],
 )
 def test_json(shell: Shell, command: str, key: str, value: object) -> None:
-    assert shell(f"theory {command} --json").json[key] == value
+    assert shell(f"research theory {command} --json").json[key] == value
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_json(shell: Shell, command: str, key: str, value: object) -> None:
     ],
 )
 def test_mistakes_go_to_stderr_with_code_2(shell: Shell, command: str, expected: str) -> None:
-    shell.fails(f"theory {command}", expected)
+    shell.fails(f"research theory {command}", expected)

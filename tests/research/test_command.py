@@ -1,4 +1,4 @@
-"""``noregret reproduce`` as a person types it: in a source checkout, and nowhere else."""
+"""``noregret research reproduce`` as a person types it: in a source checkout, and nowhere else."""
 
 import json
 import os
@@ -32,25 +32,25 @@ def installed(tmp_path: Path) -> Path:
 
 
 def test_a_checkout_offers_it() -> None:
-    assert "reproduce" in noregret("--help").stdout
-    said = noregret("reproduce", "--help")
+    assert "reproduce" in noregret("research", "--help").stdout
+    said = noregret("research", "reproduce", "--help")
     assert said.returncode == 0, said.stderr
-    assert "Example: noregret reproduce" in said.stdout
+    assert "Example: noregret research reproduce" in said.stdout
 
 
 def test_an_installed_package_does_not(installed: Path) -> None:
-    said = noregret("--help", path=installed)
+    said = noregret("research", "--help", path=installed)
     assert said.returncode == 0, said.stderr
     assert "theory" in said.stdout
     assert "reproduce" not in said.stdout
-    assert "No such command" in noregret("reproduce", "fig2", path=installed).stderr
+    assert "No such command" in noregret("research", "reproduce", "fig2", path=installed).stderr
 
 
 def test_a_package_of_the_same_name_is_not_touched(installed: Path) -> None:
     for folder in (installed / "research", installed / "research" / "paper"):
         folder.mkdir()
         (folder / "__init__.py").write_text("raise SystemExit('imported')")
-    said = noregret("--help", path=installed)
+    said = noregret("research", "--help", path=installed)
     assert said.returncode == 0, said.stderr
     assert "reproduce" not in said.stdout
 
@@ -58,8 +58,8 @@ def test_a_package_of_the_same_name_is_not_touched(installed: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("reproduce fig9", "fig9"),
-        ("reproduce fig6 --quick --mnist /nonexistent --out {out}", "not computed"),
+        ("research reproduce fig9", "fig9"),
+        ("research reproduce fig6 --quick --mnist /nonexistent --out {out}", "not computed"),
     ],
 )
 def test_mistakes_go_to_stderr_with_code_2(command: str, expected: str, tmp_path: Path) -> None:
@@ -71,6 +71,7 @@ def test_mistakes_go_to_stderr_with_code_2(command: str, expected: str, tmp_path
 
 def test_reproduce_writes_what_it_says(tmp_path: Path) -> None:
     done = noregret(
+        "research",
         "reproduce",
         "fig5",
         "--seeds",

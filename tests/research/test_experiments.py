@@ -203,7 +203,7 @@ def test_the_committed_page_names_every_figure() -> None:
     text = (docs / "reproduction.md").read_text(encoding="utf-8")
     for name in FIGURES:
         assert (docs / "figures" / f"{name}.png").exists()
-        assert f"noregret reproduce {name}" in text
+        assert f"noregret research reproduce {name}" in text
     quick = [line for line in text.splitlines() if line.startswith("`") and "--quick" in line]
     assert all("reproduce fig6" in line for line in quick)  # the others from the full runs
     assert np.all(

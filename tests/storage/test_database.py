@@ -55,7 +55,7 @@ def refusal(url: str | Path) -> str:
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     assert "the folder does not exist or cannot be read" in refusal(tmp_path / "no" / "s.db")
     (tmp_path / "full locked password.db").write_text("no database, whatever its name says")
-    assert "noregret recover" in refusal(tmp_path / "full locked password.db")
+    assert "noregret database recover" in refusal(tmp_path / "full locked password.db")
 
 
 def test_a_database_that_the_server_does_not_have(server: str) -> None:

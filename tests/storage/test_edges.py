@@ -57,7 +57,7 @@ def test_a_damaged_row_is_named_and_the_others_are_saved(tmp_path: Path) -> None
     raw.execute("UPDATE noregret_trials SET params = '{broken' WHERE number = 2")
     raw.commit()
     raw.close()
-    with pytest.raises(StorageError, match=r"trial 2 of study 'lab'.*damaged.*noregret recover"):
+    with pytest.raises(StorageError, match=r"trial 2 of study 'lab'.*damaged.*database recover"):
         _ = nr.Study.open("lab", storage=tmp_path / "s.db").trials
     found = recover(tmp_path / "s.db")
     assert [row["number"] for row in found.studies[0]["trials"]] == [0, 1, 3, 4]
@@ -88,7 +88,7 @@ def test_a_value_that_none_of_ours_wrote_is_named(tmp_path: Path, broken: str) -
     raw.commit()
     raw.close()
     study = nr.Study.open("lab", storage=tmp_path / "s.db")
-    with pytest.raises(StorageError, match=r"of study 'lab'.*damaged.*noregret recover"):
+    with pytest.raises(StorageError, match=r"of study 'lab'.*damaged.*noregret database recover"):
         study.ask()
     with pytest.raises(StorageError, match=r"of study 'lab'.*damaged"):  # nor the second time
         _ = study.trials
@@ -130,7 +130,7 @@ def test_a_damaged_file_is_named_and_what_is_readable_is_saved(tmp_path: Path) -
     for page in (middle, middle + 1):
         data[page * size : page * size + 512] = b"\xff" * 512
     (tmp_path / "s.db").write_bytes(bytes(data))
-    with pytest.raises(StorageError, match="noregret recover"):
+    with pytest.raises(StorageError, match="noregret database recover"):
         _ = nr.Study.open("lab", storage=tmp_path / "s.db").trials
     found = recover(tmp_path / "s.db")
     numbers = [row["number"] for row in found.studies[0]["trials"]]

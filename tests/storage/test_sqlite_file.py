@@ -158,7 +158,7 @@ def test_a_copy_without_its_log_is_said_and_a_backup_is_whole(
         study = made(storage)
         shutil.copy(tmp_path / "s.db", copy)
         for _ in range(2):  # it stays as it is
-            with pytest.raises(StorageError, match=r"without copy\.db-wal.*noregret backup"):
+            with pytest.raises(StorageError, match=r"without copy\.db-wal.*database backup"):
                 SQLStorage(copy)
         backup(tmp_path / "whole.db", tmp_path / "s.db")
         with opened(tmp_path / "whole.db") as whole:

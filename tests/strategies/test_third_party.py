@@ -52,8 +52,8 @@ def test_from_the_shell(package: dict[str, str]) -> None:
         run(package, "-m", "noregret", "tell", str(number), str(-((number - 3) ** 2)))
     shown = run(package, "-m", "noregret", "show")
     assert "BowlSearch" in shown or "bowl" in shown
-    assert "all as they are recorded" in run(package, "-m", "noregret", "replay")
-    assert "recommended" in run(package, "-m", "noregret", "best")
+    assert "all as they are recorded" in run(package, "-m", "noregret", "research", "replay")
+    assert "recommended" in run(package, "-m", "noregret", "show")
 
 
 def test_reopened_and_shown_on_the_page(package: dict[str, str]) -> None:

@@ -107,22 +107,35 @@ def of_the_checkout() -> list[click.Command]:
     return [import_module("research.paper.command").reproduce]
 
 
+def group(name: str, text: str, *commands: click.Command) -> click.Group:
+    """Commands of one purpose under one name."""
+    return click.Group(name, {str(each.name): each for each in commands}, help=text)
+
+
 SECTIONS: dict[str, list[click.Command]] = {
     "Study": [
         *(studies.create_command, studies.derive_command, studies.list_command),
-        *(studies.serve_command, studies.delete_command, studies.backup_command),
-        *(studies.recover_command, studies.upgrade_command),
+        *(studies.serve_command, studies.delete_command),
+        group(
+            "database",
+            "Back up, repair or upgrade a database.",
+            *(studies.backup_command, studies.recover_command, studies.upgrade_command),
+        ),
     ],
     "Experiment": [
         *(trials.ask_command, trials.tell_command, trials.correct_command, trials.add_command),
-        *(trials.enqueue_command, trials.import_command, running.run_command),
-        *(trials.annotate_command, trials.reclaim_command, trials.retry_command),
+        *(trials.import_command, running.run_command, trials.annotate_command),
+        trials.retry_command,
     ],
-    "Results": [
-        *(results.show_command, results.best_command, results.plot_command),
-        *(results.export_command, results.replay_command),
+    "Results": [results.show_command, results.plot_command, results.export_command],
+    "Research": [
+        group(
+            "research",
+            "Compare strategies, compute the paper's bounds, replay proposals.",
+            *(research.compare_command, research.theory, results.replay_command),
+            *of_the_checkout(),
+        )
     ],
-    "Research": [research.compare_command, research.theory, *of_the_checkout()],
 }
 for each in (each for section in SECTIONS.values() for each in section):
     cli.add_command(each)

@@ -19,6 +19,7 @@ from noregret.trials import STATES, AtLeast, AtMost, Trial, as_json, shown, stan
 
 VALUE = re.compile(r"\{'[^{}\"]*\}|\['[^\[\]\"]*\]|\[\]")  # a dict or list with text
 CALL = re.compile(r"\b(ask|tell|add|correct|enqueue|reclaim|retry|annotate|replay)\([^()]*\)")
+COMMANDS = {"enqueue": "add", "reclaim": "retry", "replay": "research replay"}  # of other names
 LONGEST = 60  # characters of a remark in a table
 STATE_WORDS: dict[str, str] = {state: state for state in STATES} | {"running": "under way"}
 LIMITS: dict[str, type[AtMost | AtLeast]] = {"at_most": AtMost, "at_least": AtLeast}
@@ -39,7 +40,8 @@ def without_python(message: str) -> str:
         return ", ".join(map(str, value)) or "none"
 
     def command_text(match: re.Match[str]) -> str:
-        return f"`{match[1]}{' --failed' if 'failed' in match[0] else ''}`"
+        name = COMMANDS.get(match[1], match[1])
+        return f"`{name}{' --failed' if 'failed' in match[0] else ''}`"
 
     return CALL.sub(command_text, VALUE.sub(value_text, message))
 
@@ -106,7 +108,7 @@ def counts_text(study: Study) -> str:
 
 
 def point_text(study: Study, params: Any) -> str:
-    """A point in the form that ``add`` and ``enqueue`` read."""
+    """A point in the form that ``add`` reads."""
     point = named_params(study.space, params)
     return " ".join(shlex.quote(f"{name}={shown(value)}") for name, value in point.items())
 

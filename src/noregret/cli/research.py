@@ -53,8 +53,8 @@ def compare_command(
         out: Draw the median best so far with its quartiles.
 
     Example:
-        noregret compare --problem branin --strategies default,log-ei,gp-ucb --seeds 10, or
-        noregret compare training loss.py:loss
+        noregret research compare --problem branin --strategies default,log-ei,gp-ucb --seeds 10, or
+        noregret research compare training loss.py:loss
     """
     if (function is None) == (problem is None):
         raise click.UsageError("name a function, such as train.py:loss, or a test --problem")
@@ -204,7 +204,7 @@ def rates_command(target: options.Printer, *, situation: Situation) -> None:
     """Print the capacity, the regret rate, and how fast h may grow.
 
     Example:
-        noregret theory rates --kernel matern:2.5 --dimension 2
+        noregret research theory rates --kernel matern:2.5 --dimension 2
     """
     target.emit(dict(bounds.rate_rows(situation.setting)), bounds.render_rates(situation.setting))
 
@@ -220,7 +220,7 @@ def schedule_command(
         b: b(t): constant, log[:RATE] or power[:SCALE]:EXPONENT.
 
     Example:
-        noregret theory schedule --g log --b log -d 3
+        noregret research theory schedule --g log --b log -d 3
     """
     _emit_verdict(target, bounds.check_schedule(situation.setting, read_growth(g), read_growth(b)))
 
@@ -240,7 +240,7 @@ def scaling_command(
         weight: λ_w, the norm ball's share (inf: all of it). [default: the worst case]
 
     Example:
-        noregret theory scaling --h power:0.4 --weight 0.1
+        noregret research theory scaling --h power:0.4 --weight 0.1
     """
     _emit_verdict(target, bounds.check_scaling(situation.setting, read_growth(h), weight))
 
@@ -266,7 +266,8 @@ def reference_command(
         weight: λ_w, the norm ball's share (inf: all of it). [default: the worst case]
 
     Example:
-        noregret theory reference --exponent 0.9 --weight 0.1 --cap power:2:0.3 --floor log:0.1
+        noregret research theory reference --exponent 0.9 --weight 0.1 --cap power:2:0.3
+        --floor log:0.1
     """
     above, below = (None if text is None else read_growth(text) for text in (cap, floor))
     verdict = bounds.check_reference(situation.setting, exponent, weight, above, below, estimator)
@@ -293,7 +294,7 @@ def capture_command(
         kernel: Kernel: se or matern:NU.
 
     Example:
-        noregret theory capture --g log --lengthscale-ratio 10 --norm-ratio 2
+        noregret research theory capture --g log --lengthscale-ratio 10 --norm-ratio 2
     """
     curves, of = (read_growth(g), read_growth(b)), read_kernel(kernel)
     times = {"printed": bounds.capture_time(*curves, ratios, norm_ratio)}
@@ -325,8 +326,8 @@ def bound_command(
         regulariser: λ.
 
     Example:
-        noregret theory bound -t 1000 --norm-bound 2 --beta-sqrt 5 --information 12 --regulariser
-        0.01 --captured-at 50
+        noregret research theory bound -t 1000 --norm-bound 2 --beta-sqrt 5 --information 12
+        --regulariser 0.01 --captured-at 50
     """
     value = bounds.regret_bound(t, norm_bound, captured_at, beta_sqrt, information, regulariser)
     text = f"R_{t} ≤ {value:.6g}, on average {value / t:.4g} per decision"
@@ -355,7 +356,7 @@ def information_command(
         dimension: Number of inputs.
 
     Example:
-        noregret theory information -t 50 --lengthscale 0.2 -d 2 --regulariser 0.01
+        noregret research theory information -t 50 --lengthscale 0.2 -d 2 --regulariser 0.01
     """
     candidates = low_discrepancy(points, dimension, np.random.default_rng(0))
     scales = np.full(dimension, lengthscale)
@@ -380,5 +381,5 @@ theory = click.Group(
         *(capture_command, bound_command, information_command),
     ],
     help="Compute the paper's bounds.\n\nRates, capture times, and which widening is slow enough.",
-    epilog="Example: noregret theory rates --kernel matern:2.5 --dimension 2",
+    epilog="Example: noregret research theory rates --kernel matern:2.5 --dimension 2",
 )

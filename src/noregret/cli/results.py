@@ -1,4 +1,4 @@
-"""Commands that show a study: show, best, plot, export, replay."""
+"""Commands that show a study: show, plot, export, replay."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ def show_command(
     state: State | None = None,
     where: options.Assignments = (),
     about: options.Text = None,
+    delta: options.Probability | None = None,
     chance: options.Probability = CHANCE,
 ) -> None:
-    """Show a study: its parameters, its trials and the best point.
+    """Show a study: its parameters, trials and best point.
 
     With the number of a TRIAL, show that trial and why its point was chosen.
 
@@ -44,6 +45,7 @@ def show_command(
         state: Only trials in this state.
         where: Only with this attribute.
         about: Only with this text in the note or the reason.
+        delta: Failure probability of the certificate.
         chance: How sure it must be that the recommended point keeps all limits.
 
     Example:
@@ -67,7 +69,11 @@ def show_command(
         and text in f"{trial.note or ''}\n{trial.error or ''}".casefold()
         and attributes.items() <= dict(trial.attributes).items()
     ]
-    found = output.results(study, chance=chance)
+    found = output.results(study, delta, chance)
+    if any(each.value is not None for each in study.trials):
+        resolution = study.resolution()
+        radius, exact = resolution.radius, resolution.exact
+        found["resolution"] = {"radius": radius, "exact": exact, "text": str(resolution)}
     document = output.study_document(study) | output.counts(study) | found
     document["trials"] = [output.trial_document(study, each) for each in selected]
     target.emit(document, _study_text(target, study, found, selected, all_))
@@ -98,7 +104,7 @@ def _study_text(
         "context": ", ".join(study.context),
         "strategy": f"{display_name(study.strategy)}, seed {record.seed}",
         "algorithm": _algorithms(study),
-        "guarantee": study.strategy.theorem,
+        "guarantee": study.strategy.theorem if study.strategy.proved else "",
     }
     lines += [*output.labelled(facts), output.results_text(study, found)]
     made_from = None if record.origin is None else str(record.origin["study"])
@@ -122,33 +128,6 @@ def _algorithms(study: Study) -> str:
         return ""
     text = ", ".join(f"{algorithm} from trial {first} on" for first, algorithm in versions)
     return text + ("" if versions[-1][1] == today else f", {today} from the next one on")
-
-
-@options.command
-def best_command(
-    target: options.Target,
-    *,
-    delta: options.Probability | None = None,
-    chance: options.Probability = CHANCE,
-) -> None:
-    """Show the best value and the recommended point.
-
-    With noise the best value is partly luck: the recommended point is the best by the model.
-
-    Args:
-        delta: Failure probability of the certificate.
-        chance: How sure it must be that the recommended point keeps all limits.
-
-    Example:
-        noregret best lab
-    """
-    study = target.read()
-    study.best  # noqa: B018 — raises without a value
-    found, resolution = output.results(study, delta, chance), study.resolution()
-    radius, exact = resolution.radius, resolution.exact
-    found["resolution"] = {"radius": radius, "exact": exact, "text": str(resolution)}
-    document = {"study": study.name, "goal": study.goal, **found}
-    target.emit(document, output.results_text(study, found))
 
 
 # -- pictures --
@@ -263,7 +242,7 @@ def _studies(target: options.Target, also: Sequence[str]) -> list[Study]:
 # -- all trials --
 
 
-Format = Literal["csv", "json", "parquet"]
+Format = Literal["csv", "json", "parquet", "xlsx"]
 
 
 @options.command
@@ -273,7 +252,7 @@ def export_command(
     *,
     format_: Format | None = None,
 ) -> None:
-    """Write all trials as CSV, JSON or Parquet.
+    """Write all trials as CSV, JSON, Parquet or a spreadsheet.
 
     They go to the FILE, or to standard output.
 
@@ -287,12 +266,12 @@ def export_command(
     study, file = target.open(), None if name is None else Path(name)
     ending = ("json" if target.as_json else "csv") if file is None else file.suffix[1:].lower()
     kind: Any = format_ or ending
-    if file is None and (kind == "parquet" or (target.as_json and kind != "json")):
+    if file is None and (kind in ("parquet", "xlsx") or (target.as_json and kind != "json")):
         with_json = " with --json" if target.as_json else ""
         raise ConfigurationError(f"{kind} cannot go to standard output{with_json}: name a file")
     if kind not in get_args(Format):
         raise ConfigurationError(
-            f"{file} must end in .csv, .json or .parquet; other endings need --format"
+            f"{file} must end in .csv, .json, .parquet or .xlsx; other endings need --format"
         )
     study.export(file or sys.stdout, kind)
     if file is not None:
@@ -311,7 +290,7 @@ def replay_command(target: options.Target, *, tolerance: options.NotNegative = 1
         tolerance: Largest difference on the unit cube, for other machines' arithmetic.
 
     Example:
-        noregret replay lab
+        noregret research replay lab
     """
     study = target.open()
     found = study.replay(tolerance)

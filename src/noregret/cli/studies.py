@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import warnings
 from contextlib import suppress
 from dataclasses import asdict
@@ -19,7 +20,9 @@ from noregret.storage import SQLStorage
 from noregret.storage import backup as backup_storage
 from noregret.storage import recover as recover_storage
 from noregret.storage import upgrade as upgrade_storage
+from noregret.storage.database import storage_url
 from noregret.study import Study, parsed, units_of
+from noregret.web import artifacts
 
 
 @options.command
@@ -210,7 +213,9 @@ def delete_command(
             click.confirm(f"delete {subject} for good?", abort=True, err=True)
         except click.Abort:
             raise ConfigurationError("nothing was deleted: answer y, or add --yes") from None
+    record = study.record()
     storage.delete(name)
+    artifacts.forget(storage.url, record)
     target.emit({"deleted": name}, f"deleted {subject}")
 
 
@@ -218,13 +223,16 @@ def delete_command(
 def backup_command(target: options.DatabaseTarget, file: Path) -> None:
     """Copy a SQLite database in use into a new FILE.
 
-    The copy is one complete file. Other ways to copy a database in use lose the latest changes,
-    which are in the file beside it that ends in -wal.
+    The copy is one complete file, and a folder if files are kept beside trials. Other ways to copy
+    a database in use lose the latest changes, which are in the file beside it that ends in -wal.
 
     Example:
-        noregret backup monday.db --storage lab.db
+        noregret database backup monday.db --storage lab.db
     """
     path = backup_storage(file, target.existing())
+    files = artifacts.root(storage_url(target.storage))
+    if files.is_dir():
+        shutil.copytree(files, artifacts.root(storage_url(path)))
     target.emit({"file": str(path)}, f"copied all studies to {path}")
 
 
@@ -236,7 +244,7 @@ def recover_command(target: options.DatabaseTarget) -> None:
     `noregret export` writes them. The file is not changed.
 
     Example:
-        noregret recover --storage damaged.db --json > saved.json
+        noregret database recover --storage damaged.db --json > saved.json
     """
     found = recover_storage(target.existing())
     named = [(each["name"] or f"study {each['study']}", each["trials"]) for each in found.studies]
@@ -250,7 +258,7 @@ def upgrade_command(target: options.DatabaseTarget) -> None:
     """Upgrade a database that an older version wrote.
 
     Example:
-        noregret upgrade --storage lab.db
+        noregret database upgrade --storage lab.db
     """
     before, after = upgrade_storage(target.existing())
     changed = f"upgraded the database from schema {before} to {after}"

@@ -1,6 +1,4 @@
-"""Commands about single trials: ask, tell, correct, add, enqueue, import, annotate, reclaim,
-retry.
-"""
+"""Commands about single trials: ask, tell, correct, add, import, annotate, retry."""
 
 from __future__ import annotations
 
@@ -16,6 +14,7 @@ from noregret.cli import options, output
 from noregret.diagnostics.presentation import format_number
 from noregret.errors import KnownRowsError, TrialError
 from noregret.space import Space
+from noregret.storage.database import storage_url
 from noregret.study import (
     IMPORT,
     Study,
@@ -27,6 +26,7 @@ from noregret.study import (
     units_of,
 )
 from noregret.trials import State, Trial, corrections, latest, standing
+from noregret.web import artifacts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,16 +180,29 @@ def correct_command(
 
 @options.command
 def add_command(
-    target: options.Target, point: options.Point, value: str, *, measurement: Measurement
+    target: options.Target,
+    point: options.Point = (),
+    value: str | None = None,
+    *,
+    measurement: Measurement,
 ) -> None:
-    """Record a point measured before or elsewhere, with its VALUE.
+    """Add a point: with its VALUE, or for the next ask.
 
     Example:
-        noregret add lab temperature=40 solvent=dmf 61.2 --noise 0.5
+        noregret add lab temperature=40 solvent=dmf 61.2 --noise 0.5, or
+        noregret add lab temperature=40 solvent=dmf
     """
     study = target.open()
+    if value is not None and "=" in value:  # the last word of the point
+        point, value = (*point, value), None
     measured, noise = measurement.value_of(study, value)
     outcomes = options.parse_outcomes(study, measurement.outcome)
+    if measured is None and not outcomes:
+        trial = study.enqueue(_whole_point(study, point), **measurement.as_arguments())
+        document = {"study": study.name, "trial": output.trial_document(study, trial)}
+        text = f"trial {trial.number} waits: {output.point_text(study, trial.params)}"
+        target.emit(document, f"{text}\n\nnext: {target.again('ask')}")
+        return
     options.check_given(study.outcomes, outcomes or {}, "--outcome ")
     params = _whole_point(study, point)
     trial = study.add(params, measured, noise, outcomes=outcomes, **measurement.as_arguments())
@@ -197,30 +210,18 @@ def add_command(
 
 
 @options.command
-def enqueue_command(target: options.Target, point: options.Point, *, remarks: Remarks) -> None:
-    """Choose a point yourself: the next ask proposes it.
-
-    Example:
-        noregret enqueue lab temperature=40 solvent=dmf
-    """
-    study = target.open()
-    trial = study.enqueue(_whole_point(study, point), **remarks.as_arguments())
-    _report_waiting(target, study, trial, "waits")
-
-
-@options.command
 def import_command(
     target: options.Target,
-    file: Annotated[Path, "FILE.csv"],
+    file: Annotated[Path, "FILE.csv|xlsx"],
     *,
     known: Literal["refuse", "skip", "add"] = "refuse",
     undo: bool = False,
 ) -> None:
-    """Record points measured before, from a CSV file.
+    """Record points measured before, from a file.
 
-    The file has a column per parameter, one called value (or as your value is called), and
-    noise_std if known. Other columns are stored as attributes. All lines are recorded or none: the
-    first wrong line is named. - reads standard input.
+    A CSV file or a spreadsheet has a column per parameter, one called value (or as your value is
+    called), and noise_std if known. Other columns are stored as attributes. All lines are recorded
+    or none: the first wrong line is named. - reads standard input.
 
     Args:
         known: What happens to lines that the study has already: nothing is imported (refuse), only
@@ -264,72 +265,71 @@ def _take_back(target: options.Target, study: Study, file: str) -> None:
 
 
 @options.command
-def annotate_command(target: options.Target, trial: int | None = None, *, remarks: Remarks) -> None:
-    """Write a note or attributes to a TRIAL, or to the study.
+def annotate_command(
+    target: options.Target,
+    trial: int | None = None,
+    *,
+    file: Annotated[Path | None, "FILE"] = None,
+    remarks: Remarks,
+) -> None:
+    """Write a note, attributes or a file to a TRIAL or the study.
 
     Other attributes stay. Delete a note by an empty text, an attribute by the value null.
+
+    Args:
+        file: A file to keep beside the TRIAL, such as a spectrum, a photo or a log.
 
     Example:
         noregret annotate lab 3 --note "second batch of enzyme" --attribute operator=anna
     """
-    if remarks.note is None and not remarks.attribute:
-        raise click.UsageError("give --note TEXT or --attribute NAME=VALUE")
-    study = target.open()
+    if remarks.note is None and not remarks.attribute and not (file and trial is not None):
+        raise click.UsageError("give --note TEXT, --attribute NAME=VALUE, or a TRIAL and --file")
+    study, url = target.open(), storage_url(target.storage)
     study.annotate(trial, **remarks.as_arguments())
+    if file is not None and trial is not None:
+        artifacts.attach(url, study.record(), trial, file.name, file.read_bytes())
     now = study.record() if trial is None else study.trials[trial]
     note, values = now.note, dict(now.attributes)
     subject = f"study {study.name}" if trial is None else f"trial {trial}"
     parts = [part for part in (note, output.attributes_text(values)) if part]
-    document = {"study": study.name, "trial": trial, "note": note, "attributes": values}
+    files = [] if trial is None else artifacts.files_of(url, study.record(), trial)
+    parts += [f"files: {', '.join(files)}"] if files else []
+    document: Any = {"study": study.name, "trial": trial, "note": note, "attributes": values}
+    document["files"] = files
     target.emit(document, f"{subject}: {'; '.join(parts) or 'nothing noted'}")
 
 
 @options.command
-def reclaim_command(
+def retry_command(
     target: options.Target,
     trials: tuple[int, ...] = (),
     *,
     grace: Annotated[options.NotNegative, "SECONDS"] = 60.0,
     then: Literal["retry", "fail"] = "retry",
 ) -> None:
-    """Return trials of dead workers to the queue.
+    """Return failed or abandoned TRIALS to the queue.
 
-    Give the numbers of TRIALS to return those instead, for example an abandoned experiment.
+    In the place of a failed trial a new one waits, and the failure no longer counts. Without TRIALS
+    those of dead workers are returned.
 
     Args:
         grace: Seconds without a heartbeat before a worker is considered dead.
         then: Propose the points again, or mark the trials failed.
 
     Example:
-        noregret reclaim lab --grace 600, or noregret reclaim lab 3 4 --then fail
+        noregret retry lab 3, or noregret retry lab --grace 600
     """
     study = target.open()
-    back = study.reclaim(grace, then=then, numbers=list(trials) or None)
-    became = "wait to be given out again" if then == "retry" else "are marked failed"
+    rows = study.trials
+    failed = [n for n in trials if 0 <= n < len(rows) and rows[n].state == "failed"]
+    others = [number for number in trials if number not in failed]
+    back = study.reclaim(grace, then=then, numbers=others or None) if others or not failed else []
+    back += [study.retry(number) for number in failed]
     text = "no trial to take back: no worker is considered dead"
     if back:
-        text = f"{output.trial_table(study, back)}\n\nthese {became}"
+        became = "are marked failed" if then == "fail" else "wait to be given out again"
+        text = f"{output.trial_table(study, back)}\n\nthese {became}\nnext: {target.again('ask')}"
     target.emit(output.trials_document(study, back), text)
-
-
-@options.command
-def retry_command(target: options.Target, trial: int) -> None:
-    """Return the point of a failed TRIAL to the queue.
-
-    A new trial waits in its place, and the failure no longer counts.
-
-    Example:
-        noregret retry lab 3
-    """
-    study = target.open()
-    again = study.retry(trial)
-    _report_waiting(target, study, again, f"waits in the place of trial {again.corrects}")
-
-
-def _report_waiting(target: options.Target, study: Study, trial: Trial, state: str) -> None:
-    document = {"study": study.name, "trial": output.trial_document(study, trial)}
-    text = f"trial {trial.number} {state}: {output.point_text(study, trial.params)}"
-    target.emit(document, f"{text}\n\nnext: {target.again('ask')}")
 
 
 def _whole_point(study: Study, words: options.Point) -> dict[str, Any]:

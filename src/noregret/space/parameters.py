@@ -103,7 +103,7 @@ class Number(_Parameter, ABC):
     def _level(self, index: NDArray[Any]) -> Array:
         """Values of the levels with these indices, rounded: 0.3, not 0.30000000000000004."""
         assert self.resolution is not None
-        decimals = max(_decimals(self.low), _decimals(self.resolution))
+        decimals = max(decimal_places(self.low), decimal_places(self.resolution))
         return np.asarray(np.round(self.low + index * self.resolution, decimals))
 
     def levels(self) -> Array:
@@ -223,7 +223,7 @@ class Number(_Parameter, ABC):
                 f" {name}={step!r}: leave it out"
             )
         if abs(steps - round(steps)) > TOLERANCE or round(steps) < 1:
-            decimals = max(_decimals(low), _decimals(float(step)))
+            decimals = max(decimal_places(low), decimal_places(float(step)))
             below = round(low + math.floor(steps + TOLERANCE) * float(step), decimals)
             above = round(low + math.ceil(steps) * float(step), decimals)
             fitting = f"high={above:g}" if below <= low else f"high={below:g} or high={above:g}"
@@ -275,7 +275,7 @@ class Float(Number):
             )
         if not is_finite(digits) or digits != int(digits) or digits < 0:
             raise SpaceError(f"Float digits must be a whole number of decimals, got {digits!r}")
-        if max(_decimals(self.low), _decimals(self.high)) > digits:
+        if max(decimal_places(self.low), decimal_places(self.high)) > digits:
             raise SpaceError(f"{self} has a bound of more digits: round it, or allow more digits")
         self._check_step(10.0**-digits, "digits")
 
@@ -562,7 +562,7 @@ def _shown(options: Sequence[Any]) -> str:
     return f"{list(options[:SHOWN])!r} and {len(options) - SHOWN} more"
 
 
-def _decimals(number: float) -> int:
+def decimal_places(number: float) -> int:
     """Number of decimals in Python's notation."""
     exponent = Decimal(repr(float(number))).normalize().as_tuple().exponent
     assert isinstance(exponent, int)

@@ -245,7 +245,8 @@ def unpack(key: str, content: bytes) -> Candidates:
         space = Candidates.of_columns(columns, header["vector"])
     except MALFORMED as error:
         raise StorageError(
-            f"a stored list of designs is damaged ({error}): `noregret recover` reads the trials"
+            f"a stored list of designs is damaged ({error}): `noregret database recover` reads the"
+            " trials"
         ) from None
     open_lists[key] = space
     return space

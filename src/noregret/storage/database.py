@@ -38,8 +38,8 @@ WRITE_AHEAD = "PRAGMA journal_mode=WAL"
 CALL_AGAIN = "probably nothing was changed; call again once the database answers"
 DISK_FULL = "the disk is full; nothing was changed, free some space and call again"
 DAMAGED = (
-    "the file is damaged, or no database at all. Keep it as it is and work on a copy: `noregret"
-    " recover` exports every trial that can still be read"
+    "the file is damaged, or no database at all. Keep it as it is and work on a copy:"
+    " `noregret database recover` exports every trial that can still be read"
 )
 DISK_FULL_STATE = "53100"  # the one SQLSTATE among PostgreSQL's operational errors that stays
 # A connection that the server refuses for good has no SQLSTATE, only libpq's text.

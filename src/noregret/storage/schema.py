@@ -143,8 +143,8 @@ def prepare(database: Database, metadata: MetaData) -> None:
         else:
             raise StorageError(
                 f"{database.shown} has no tables: it looks like a copy without"
-                f" {database.file.path.name}-wal. Copy with `noregret backup`, or both files"
-                " while nothing writes; if this file is new, delete it"
+                f" {database.file.path.name}-wal. Copy with `noregret database backup`, or both"
+                " files while nothing writes; if this file is new, delete it"
             )
     if not layout:
         try:
@@ -158,7 +158,8 @@ def prepare(database: Database, metadata: MetaData) -> None:
         for column in table.columns:
             if (table.name, column.name) not in layout:
                 raise StorageError(
-                    f"{database.shown} has no column {table.name}.{column.name}: `noregret upgrade`"
+                    f"{database.shown} has no column {table.name}.{column.name}:"
+                    " `noregret database upgrade`"
                 )
     if OVERVIEW_INDEX not in {name for name, _ in layout}:
         (index,) = metadata.tables["noregret_trials"].indexes

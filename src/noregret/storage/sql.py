@@ -297,7 +297,7 @@ class SQLStorage:
             why = str(error) if isinstance(error, ValueError) else _described(error)
             raise StorageError(
                 f"the row of study {name!r} in {self._database.shown} is damaged ({why}). Its"
-                " trials may be intact: `noregret recover` exports every one that can be read"
+                " trials may be intact: `noregret database recover` exports all that can be read"
             ) from None
 
     # -- lists of designs --
@@ -364,8 +364,7 @@ class SQLStorage:
     def _damaged(self, name: str, number: Any, why: str) -> StorageError:
         return StorageError(
             f"trial {number} of study {str(name)!r} in {self._database.shown} is damaged ({why})."
-            " The other trials are not concerned: `noregret recover` exports every one that can be"
-            " read"
+            " The other trials are not concerned: `noregret database recover` exports them"
         )
 
     # -- adding trials --

@@ -1,5 +1,5 @@
-"""Trials in files: CSV, JSON, Parquet and data frames; back from our CSV, a spreadsheet's or a
-laboratory's.
+"""Trials in files: CSV, JSON, Parquet, spreadsheets and data frames; back from our CSV, a
+spreadsheet, or a laboratory's table.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import os
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -34,10 +35,10 @@ from noregret.trials import (
 if TYPE_CHECKING:
     from noregret.study.study import Study
 
-Format = Literal["csv", "json", "parquet"]
+Format = Literal["csv", "json", "parquet", "xlsx"]
 Known = Literal["refuse", "skip", "add"]  # what becomes of rows that a study has already
 Target = str | os.PathLike[str] | IO[Any]
-Source = str | os.PathLike[str] | IO[str]
+Source = str | os.PathLike[str] | IO[str] | IO[bytes]
 # columns before and after those of the parameters and outcomes
 BEFORE = ("number", "state")
 AFTER = (
@@ -47,7 +48,8 @@ AFTER = (
 TEXTS = ("error", "note", "attributes")
 IMPORT = "import"  # the attribute with the label of the import that recorded a trial
 # suffixes by which a program would expect another format than text
-BINARY = {"xls", "xlsx", "ods", "feather", "arrow", "pkl", "pickle", "h5", "hdf5", "db", "zip"}
+BINARY = {"xls", "ods", "feather", "arrow", "pkl", "pickle", "h5", "hdf5", "db", "zip"}
+LARGEST_SHEET = 100 * 2**20  # bytes of an unpacked spreadsheet that is read
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters that make a spreadsheet run a cell
 
 
@@ -107,13 +109,14 @@ class TrialTable:
         suffix = Path(str(target)).suffix.lstrip(".").lower() if is_path else ""
         if kind is None and suffix in BINARY:
             raise ConfigurationError(
-                f"{Path(str(target)).name!r}: end it in .csv, .json or .parquet, or give the format"
+                f"{Path(str(target)).name!r}: end it in .csv, .json, .parquet or .xlsx, or give the"
+                " format"
             )
         form = kind or (suffix if suffix in get_args(Format) else "csv")
         if form not in get_args(Format):
-            raise ConfigurationError(f'format is "csv", "json" or "parquet", got {kind!r}')
-        if form == "parquet":
-            self._write_parquet(target, trials)
+            raise ConfigurationError(f'format is "csv", "json", "parquet" or "xlsx", got {kind!r}')
+        if form in ("parquet", "xlsx"):
+            (self._write_parquet if form == "parquet" else self._write_sheet)(target, trials)
             return
         with _place_of(target, "w") as file:
             if form == "csv":
@@ -122,7 +125,8 @@ class TrialTable:
                 json.dump([trial.to_json() for trial in trials], file, allow_nan=False, indent=1)
                 file.write("\n")
 
-    def _write_csv(self, file: IO[Any], trials: Sequence[Trial]) -> None:
+    def _lines(self, trials: Sequence[Trial]) -> list[list[Any]]:
+        """The names of the columns, and the cells of each trial."""
         names = [guarded(name) for name in (*self.param_columns.values(), *self.measured_columns)]
         lines: list[list[Any]] = [[*BEFORE, *names, *AFTER]]
         parameters, places = self.space.parameters, self.param_columns.items()
@@ -133,7 +137,16 @@ class TrialTable:
                     row[name] = texts.get((type(row[name]), row[name]), row[name])
             row |= {name: guarded(row[name]) for name in TEXTS if row[name]}
             lines.append(list(row.values()))
-        for line in lines:
+        return lines
+
+    def _write_sheet(self, target: Any, trials: Sequence[Trial]) -> None:
+        sheet = (book := _openpyxl().Workbook(write_only=True)).create_sheet("trials")
+        for line in self._lines(trials):
+            sheet.append(line)
+        book.save(target)
+
+    def _write_csv(self, file: IO[Any], trials: Sequence[Trial]) -> None:
+        for line in self._lines(trials):
             # the module quotes a line feed by itself, but no carriage return
             odd = any(isinstance(cell, str) and "\r" in cell for cell in line)
             quoting: Literal[0, 1] = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
@@ -207,7 +220,7 @@ class TrialTable:
                 trials.append(reader.trial(row))
             except (SpaceError, TrialError) as error:
                 raise TrialError(
-                    f"row {index + 1} of the CSV file: {error}; nothing imported"
+                    f"row {index + 1} of the file: {error}; nothing imported"
                 ) from None
         return trials
 
@@ -336,17 +349,55 @@ def option_cells(parameter: Parameter) -> dict[tuple[type, Any], str]:
     }
 
 
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingExtraError(
+            "a spreadsheet needs openpyxl: install it with `pip install noregret[frame]`"
+        ) from None
+    return openpyxl
+
+
+def _sheet_text(source: Any) -> str:
+    """The first sheet of an .xlsx file as CSV; empty rows and columns without a name are left
+    out.
+    """
+    openpyxl = _openpyxl()
+    try:
+        with zipfile.ZipFile(source) as packed:
+            if sum(part.file_size for part in packed.infolist()) > LARGEST_SHEET:
+                raise TrialError("the spreadsheet is too large: save it as CSV")
+        book = openpyxl.load_workbook(source, read_only=True, data_only=True)
+        rows = [row for row in book.worksheets[0].values if any(cell is not None for cell in row)]
+        book.close()
+    except (zipfile.BadZipFile, KeyError, ValueError, IndexError) as error:
+        if isinstance(error, TrialError):
+            raise
+        raise TrialError(f"the spreadsheet cannot be read ({error}): save it as CSV") from None
+    columns = [index for index, name in enumerate(rows[0]) if name is not None] if rows else []
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([row[index] for index in columns] for row in rows)
+    return text.getvalue()
+
+
 def read_table(source: Source) -> tuple[list[str], list[dict[str, Any]], Decimal]:
-    """Names and rows of a file with commas, semicolons or tabs, and the decimal sign in it."""
-    with _place_of(source, "r") as file:
-        text = file.read().removeprefix("\ufeff")
+    """Names and rows of a spreadsheet, or of a file with commas, semicolons or tabs, and the
+    decimal sign in it.
+    """
+    is_name = isinstance(source, (str, os.PathLike))
+    if (is_name and Path(str(source)).suffix.lower() == ".xlsx") or isinstance(source, io.BytesIO):
+        text = _sheet_text(source)
+    else:
+        with _place_of(source, "r") as file:
+            text = file.read().removeprefix("\ufeff")
     header = text.splitlines()[0] if text.strip() else ""
     ours = header.replace('"', "").startswith(",".join(BEFORE))
     mark = "," if ours else max(",;\t", key=header.count)
     lines = csv.DictReader(io.StringIO(text, newline=""), restkey="", delimiter=mark, strict=True)
     names = list(lines.fieldnames or [])
     if len(set(names)) < len(names):
-        raise TrialError(f"the CSV file has a column twice: {names!r}; nothing was imported")
+        raise TrialError(f"the file has a column twice: {names!r}; nothing was imported")
 
     def is_blank(row: dict[str, Any]) -> bool:
         return len(names) > 1 and row[names[1]] is None and not row[names[0]].strip()

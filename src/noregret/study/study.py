@@ -433,7 +433,7 @@ class Study:
             except (ValueError, TypeError, KeyError, OverflowError) as error:
                 raise StorageError(
                     f"trial {trial.number} of study {self.name!r} is damaged: its point is none of"
-                    f" the study's space ({error}). `noregret recover` exports it with all others"
+                    f" the study's space ({error}). `noregret database recover` exports all"
                 ) from None
 
     def _history(self, trials: Sequence[Trial]) -> History:

@@ -5,15 +5,22 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
 from starlette.responses import JSONResponse
 
 from noregret.diagnostics import Alarm, Reason
-from noregret.errors import KnownRowsError, NoRegretError, TrialError, UnknownStudyError
+from noregret.errors import (
+    KnownRowsError,
+    NoRegretError,
+    TrialError,
+    UnknownStudyError,
+    UnknownTrialError,
+)
 from noregret.storage import codec
 from noregret.study import IMPORT, Study, import_label, numbers, take_back
-from noregret.web import schemas
+from noregret.web import artifacts, schemas
 from noregret.web.charts import CHARTS, ChartName
 from noregret.web.fitting import Fitter, Models, Summary
 from noregret.web.library import Library, Snapshot
@@ -30,7 +37,9 @@ from noregret.web.schemas import (
 PAGE = 1000  # largest number of trials in a response
 CSV = "text/csv; charset=utf-8"
 CSV_FILE: dict[int | str, Any] = {200: {"content": {"text/csv": {}}}}
-EXPORTED_FILE: dict[int | str, Any] = {200: {"content": {"text/csv": {}, "application/json": {}}}}
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+MEDIA = {"csv": CSV, "json": "application/json", "xlsx": XLSX}
+EXPORTED_FILE: dict[int | str, Any] = {200: {"content": {kind: {} for kind in MEDIA.values()}}}
 
 ERRORS = {
     400: "The body is not valid JSON",
@@ -115,6 +124,7 @@ def describe_study(snapshot: Current) -> Any:
     return {
         "key": encode_name(record.name),
         "name": record.name,
+        "attributes": dict(record.attributes),
         "goal": record.goal,
         "seed": record.seed,
         "version": snapshot.version,
@@ -200,14 +210,14 @@ async def study_slices(snapshot: Current, fits: Fits, through: Through = None) -
 
 
 @router.get("/studies/{key}/export/{form}", response_class=Response, responses=EXPORTED_FILE)
-def export_study(snapshot: Current, form: Literal["csv", "json"]) -> Any:
+def export_study(snapshot: Current, form: Literal["csv", "json", "xlsx"]) -> Any:
     """All trials as a file."""
-    file = io.StringIO()
+    file: Any = io.BytesIO() if form == "xlsx" else io.StringIO()
     snapshot.study.export(file, form)
-    name = f"{encode_name(snapshot.record.name)[:80]}.{form}"
+    name, content = f"{encode_name(snapshot.record.name)[:80]}.{form}", file.getvalue()
     return Response(
-        file.getvalue().encode("utf-8", "replace"),
-        media_type=CSV if form == "csv" else "application/json",
+        content if isinstance(content, bytes) else content.encode("utf-8", "replace"),
+        media_type=MEDIA[form],
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
@@ -308,10 +318,48 @@ def annotate_trial(study: Changing, number: Number, body: schemas.NoteIn) -> Non
     study.annotate(number, note=body.note)
 
 
+FileName = Annotated[str, Path(max_length=200)]
+
+
+@router.get("/studies/{key}/trials/{number}/files/{file}", response_class=Response)
+def read_file(snapshot: Current, studies: Studies, number: Number, file: FileName) -> Any:
+    """A file of a trial: a PNG or JPEG as an image, anything else to be saved."""
+    path = artifacts.path_of(studies.storage.url, snapshot.record, number, file)
+    if not path.is_file():
+        raise UnknownTrialError(f"trial {number} has no file {file!r}")
+    content = path.read_bytes()
+    image = next((k for first, k in artifacts.IMAGES.items() if content.startswith(first)), None)
+    place = "inline" if image else "attachment"
+    headers = {"Content-Disposition": f"{place}; filename*=UTF-8''{quote(file, safe='')}"}
+    return Response(content, media_type=image or "application/octet-stream", headers=headers)
+
+
+@router.put("/studies/{key}/trials/{number}/files/{file}", status_code=204)
+def attach_file(
+    snapshot: Current,
+    studies: Studies,
+    number: Number,
+    file: FileName,
+    data: Annotated[bytes, Body(media_type="application/octet-stream")],
+) -> None:
+    """Keep a file with a trial; one of the same name is replaced."""
+    snapshot.trial(number)
+    artifacts.attach(studies.storage.url, snapshot.record, number, file, data)
+
+
+@router.delete("/studies/{key}/trials/{number}/files/{file}", status_code=204)
+def remove_file(snapshot: Current, studies: Studies, number: Number, file: FileName) -> None:
+    """Remove a file of a trial for good."""
+    path = artifacts.path_of(studies.storage.url, snapshot.record, number, file)
+    path.unlink(missing_ok=True)
+
+
 @router.delete("/studies/{key}", status_code=204)
 def remove_study(studies: Studies, name: StudyName) -> None:
-    """Delete a study and all its trials."""
+    """Delete a study with all its trials and their files."""
+    record = studies.storage.open(name)
     studies.storage.delete(name)
+    artifacts.forget(studies.storage.url, record)
     studies.forget(name)
 
 
@@ -322,11 +370,12 @@ def import_csv(
     known: Literal["refuse", "skip", "add"] = "refuse",
     file: Annotated[str, Query(max_length=200)] = "a file",
 ) -> Any:
-    """Import trials from a CSV file with the columns of an exported one: every row or none. Rows
-    that the study has already are refused, skipped or added again.
+    """Import trials from a CSV file or a spreadsheet with the columns of an exported one: every row
+    or none. Rows that the study has already are refused, skipped or added again.
     """
     try:
-        text = data.decode("utf-8-sig")
+        packed = data.startswith(b"PK")
+        source: Any = io.BytesIO(data) if packed else io.StringIO(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise NoRegretError(
             f"the file is not UTF-8 text ({error.reason} at byte {error.start}):"
@@ -334,7 +383,7 @@ def import_csv(
         ) from None
     label = import_label(file)
     try:
-        trials = study.import_csv(io.StringIO(text), known=known, label=label)
+        trials = study.import_csv(source, known=known, label=label)
     except KnownRowsError as error:
         advice = "import the others, or all of them again"
         raise KnownRowsError(error.known, error.rows, advice) from None

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from noregret.diagnostics import LEVEL
-from noregret.space import coordinate_names
+from noregret.space import coordinate_names, named_params
 from noregret.study.files import guarded
+from noregret.trials import margin
 from noregret.web.library import Snapshot
 from noregret.web.words import format_measured, format_value
 
@@ -62,8 +63,11 @@ def _convergence(snapshot: Snapshot) -> Chart:
     bounds, best, noise = snapshot.convergence, snapshot.best, snapshot.noise
     columns = {
         name: [getattr(trial, name) for trial in snapshot.trials]
-        for name in ("number", "state", "value")
+        for name in ("number", "state", "value", "feasible")
     } | {name: list(getattr(bounds, name)) for name in ("best", "lower", "upper")}
+    if snapshot.record.context:  # values of different contexts cannot be compared
+        columns |= {name: [None] * len(snapshot.trials) for name in ("best", "lower", "upper")}
+        return Chart(f"{snapshot.tally['complete']} values, under different conditions.", columns)
     if best is None:
         text = "No value yet." if snapshot.empty else "Nothing feasible yet."
         return Chart(text, columns)
@@ -80,6 +84,45 @@ def _convergence(snapshot: Snapshot) -> Chart:
             f" {format_measured(low, noise)} and {format_measured(high, noise)}."
         )
     return Chart(text, columns)
+
+
+def _outcomes(snapshot: Snapshot) -> Chart:
+    """Every outcome that has a limit, by trial."""
+    trials = [trial for trial in snapshot.trials if trial.outcomes]
+    columns: dict[str, list[Any]] = {"number": [trial.number for trial in trials]}
+    texts = []
+    for name, limit in snapshot.record.outcomes.items():
+        columns[f"outcome {name}"] = values = [trial.outcomes.get(name) for trial in trials]
+        beyond = sum(value is not None and margin(limit, value) < 0 for value in values)
+        texts.append(f"{beyond} of {len(trials)} beyond {name} {limit}")
+    return Chart(f"{'; '.join(texts)}.", columns)
+
+
+def _parallel(snapshot: Snapshot) -> Chart:
+    """Where each trial with a value crosses the axis of each input, from 0 to 1."""
+    space, trials = snapshot.record.space, [t for t in snapshot.trials if t.value is not None]
+    points = [named_params(space, trial.params) for trial in trials]
+    columns: dict[str, list[Any]] = {
+        name: [getattr(trial, name) for trial in trials] for name in ("number", "value", "feasible")
+    }
+    for name, parameter in space.parameters.items():
+        options = getattr(parameter, "options", None)
+        columns[f"input {name}"] = [
+            (options.index(point[name]) / max(1, len(options) - 1))
+            if options
+            else parameter.encode(point[name])[0]
+            for point in points
+        ]
+    return Chart(
+        "Each line is a trial, from its inputs to its value. Dark lines are good.", columns
+    )
+
+
+def _timeline(snapshot: Snapshot) -> Chart:
+    """When each trial was asked for and when it ended."""
+    names = ("number", "state", "created", "finished")
+    columns = {name: [getattr(trial, name) for trial in snapshot.rows] for name in names}
+    return Chart("From asking for each experiment to its result.", columns)
 
 
 def _residuals(snapshot: Snapshot) -> Chart:
@@ -163,6 +206,9 @@ DESCRIBED = {
 }
 CHARTS: dict[str, Callable[[Snapshot], Chart]] = {
     "convergence": _convergence,
+    "outcomes": _outcomes,
+    "parallel": _parallel,
+    "timeline": _timeline,
     "coverage": _coverage,
     "residuals": _residuals,
     "lengthscales": _lengthscales,

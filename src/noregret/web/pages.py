@@ -20,9 +20,9 @@ from noregret import __version__
 from noregret.space import Candidates, named_params
 from noregret.strategies import display_name, settings_of
 from noregret.study import imports_of
-from noregret.trials import Trial, corrections, latest
-from noregret.web import words
-from noregret.web.api import Current, Fits, Number, Studies
+from noregret.trials import Trial, corrections, latest, margin
+from noregret.web import artifacts, words
+from noregret.web.api import Current, Fits, Input, Number, Studies
 from noregret.web.library import Snapshot
 from noregret.web.schemas import encode_name
 from noregret.web.security import LOCAL, SESSION_SECONDS, Access, is_loopback
@@ -120,13 +120,18 @@ def study_page(request: Request, snapshot: Snapshot, tab: str, **values: Any) ->
 
 @router.get("/studies/{key}")
 def overview_page(
-    request: Request, snapshot: Current, fits: Fits, page: Annotated[int, Query(ge=1, le=10**6)] = 1
+    request: Request,
+    snapshot: Current,
+    fits: Fits,
+    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+    sort: Input = "-number",
+    state: Input = "",
 ) -> Response:
     # the page asks for a newer model by itself
     model = fits.last(snapshot.record.name, snapshot.identity)
-    pages = max(1, -(-len(snapshot.rows) // ROWS))
+    listed = _sorted(snapshot, sort, state)
+    pages = max(1, -(-len(listed) // ROWS))
     page = min(page, pages)
-    last = len(snapshot.rows) - (page - 1) * ROWS
     corrected, recommended = corrections(snapshot.rows), None
     number = model.recommended["number"] if model and model.recommended else len(snapshot.rows)
     if number < len(snapshot.rows):  # the model may be that of a longer history
@@ -137,15 +142,40 @@ def overview_page(
         snapshot,
         "overview",
         blank=snapshot.empty,
-        rows=snapshot.rows[max(0, last - ROWS) : last][::-1],
+        rows=listed[(page - 1) * ROWS : page * ROWS],
+        sort=sort,
+        state=state,
         page=page,
         pages=pages,
         corrected=corrected,
         model=model,
         recommended=recommended,
-        listed=isinstance(snapshot.record.space, Candidates),
+        candidates=isinstance(snapshot.record.space, Candidates),
+        outcomes=snapshot.record.outcomes,
+        beyond=lambda limit, value: value is not None and margin(limit, value) < 0,
         banded=any(end is not None for end in snapshot.convergence.upper),
     )
+
+
+def _sorted(snapshot: Snapshot, sort: str, state: str) -> list[Trial]:
+    """The trials of a state, or all, by a column's name; "-" in front turns the order around.
+    Trials without an entry come last.
+    """
+    name, space = sort.removeprefix("-"), snapshot.record.space
+
+    def key(trial: Trial) -> Any:
+        entries = {"number": trial.number, "value": trial.value}
+        entries |= {f"outcome {key}": value for key, value in trial.outcomes.items()}
+        entries |= {f"input {key}": at for key, at in named_params(space, trial.params).items()}
+        return entries.get(name)
+
+    found = [trial for trial in snapshot.rows if trial.state == (state or trial.state)]
+    known = [trial for trial in found if key(trial) is not None]
+    if any(isinstance(key(trial), str) for trial in known):
+        known.sort(key=lambda trial: str(key(trial)), reverse=sort[:1] == "-")
+    else:
+        known.sort(key=key, reverse=sort[:1] == "-")
+    return known + [trial for trial in found if key(trial) is None]
 
 
 @router.get("/studies/{key}/trust")
@@ -177,7 +207,7 @@ def laboratory_page(request: Request, snapshot: Current) -> Response:
 
 
 @router.get("/studies/{key}/trials/{number}")
-def trial_page(request: Request, snapshot: Current, number: Number) -> Response:
+def trial_page(request: Request, snapshot: Current, studies: Studies, number: Number) -> Response:
     return study_page(
         request,
         snapshot,
@@ -186,6 +216,7 @@ def trial_page(request: Request, snapshot: Current, number: Number) -> Response:
         prediction=snapshot.prediction(number),
         corrected_by=corrections(snapshot.rows).get(number),
         last=len(snapshot.rows) - 1,
+        files=artifacts.files_of(studies.storage.url, snapshot.record, number),
         reason=snapshot.reason(number),
     )
 

@@ -87,7 +87,13 @@ Outcomes = Annotated[
 ]
 
 
-class FloatIn(Body):
+class Input(Body):
+    """An input with a range. unit: how its values are shown, such as °C."""
+
+    unit: Annotated[StrictStr, Field(max_length=40), AfterValidator(_clean)] | None = None
+
+
+class FloatIn(Input):
     kind: Literal["float"]
     name: Name
     low: Real
@@ -97,7 +103,7 @@ class FloatIn(Body):
     digits: Annotated[StrictInt, Field(ge=0, le=20)] | None = None
 
 
-class IntIn(Body):
+class IntIn(Input):
     kind: Literal["int"]
     name: Name
     low: Whole
@@ -160,16 +166,19 @@ class StudyIn(Body):
     outcomes: Annotated[list[Text], Field(max_length=20)] = []
     context: Annotated[list[Name], Field(max_length=20)] = []
 
-    def attributes(self) -> dict[str, str]:
-        """The name of the measured value and its unit, where they are set."""
-        return self.model_dump(include={"value_name", "unit"}, exclude_none=True)
+    def attributes(self) -> dict[str, Any]:
+        """The name of the measured value and the units, where they are set."""
+        inputs = self.space.parameters if isinstance(self.space, BoxIn) else []
+        units = {each.name: each.unit for each in inputs if isinstance(each, Input) and each.unit}
+        named = self.model_dump(include={"value_name", "unit"}, exclude_none=True)
+        return {**named, "units": units} if units else named
 
     def to_space(self) -> Space | Candidates:
         """The search space, with its constraints and branches."""
         if isinstance(self.space, CandidatesIn):
             return Candidates([dict(row) for row in self.space.rows])
         inputs = [
-            (item.name, PARAMETERS[item.kind](**item.model_dump(exclude={"kind", "name"})))
+            (item.name, PARAMETERS[item.kind](**item.model_dump(exclude={"kind", "name", "unit"})))
             for item in self.space.parameters
         ]
         box = Space(inputs)
@@ -324,6 +333,7 @@ class StudyOut(StudySummary):
 class DescriptionOut(BaseModel):
     key: str
     name: str
+    attributes: dict[str, Any]
     goal: str
     seed: int
     version: str

@@ -36,6 +36,7 @@ from noregret.errors import (
     UnknownStudyError,
 )
 from noregret.storage.database import shown_url, storage_file
+from noregret.web.artifacts import LARGEST_FILE
 
 log = logging.getLogger("noregret.web")
 
@@ -207,6 +208,7 @@ class Guard:
         refused = self._refusal(scope, headers, session)
         if refused is None and scope["method"] not in SAFE:
             largest = LARGEST_LOGIN if scope["path"] == "/login" else LARGEST_BODY
+            largest = LARGEST_FILE if scope["method"] == "PUT" else largest
             declared = headers.get("content-length", "0")
             if declared.isdigit() and int(declared[:20]) > largest:
                 refused = _no(413, _too_large(largest))

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from noregret.diagnostics.presentation import format_number
-from noregret.space import Candidates, Space, named_params
+from noregret.space import Candidates, Float, Space, named_params
+from noregret.space.parameters import decimal_places
 from noregret.storage import StudyRecord
 from noregret.strategies import Strategy, display_name
 
@@ -84,8 +85,17 @@ def format_time(text: str | None) -> str:
 
 
 def active_point(space: Space | Candidates, params: Any) -> dict[str, Any]:
-    """A point by name, with a dash for parameters that are inactive in its branch."""
+    """A point by name: with the decimals of an input's step, and a dash for parameters that are
+    inactive in its branch.
+    """
     point = named_params(space, params)
+    for name, parameter in space.parameters.items():
+        value = point[name]
+        if isinstance(parameter, Float) and isinstance(value, float) and parameter.size < math.inf:
+            step = parameter.resolution or 1.0
+            places = max(decimal_places(step), decimal_places(parameter.low))
+            if abs(round(value, places) - value) < 1e-9 * step:  # what was run may lie between
+                point[name] = f"{value:.{places}f}".replace("-", "−")
     if not isinstance(space, Space) or not space.branches:
         return point
     active = space.active(point)

@@ -34,7 +34,10 @@ function drawAll() {
   drawPolicies();
 }
 document.addEventListener("changed", drawAll);
-document.getElementById("theory")?.addEventListener("toggle", drawAll);
+for (const fold of document.querySelectorAll("#theory, [data-charts]"))
+  fold.addEventListener("toggle", drawAll);
+for (const tick of document.querySelectorAll("[data-chart] input"))
+  tick.addEventListener("change", drawAll);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   fitted = overviewed = null;
   drawAll();

@@ -6,13 +6,17 @@ import { call } from "./page.js";
 const page = document.body.dataset;
 
 const builders = {
-  convergence(c) {
+  convergence(c, figure) {
+    const log = figure.querySelector("[name=log]"),
+      beyond = c.number.map((_, i) => i).filter((i) => c.feasible[i] === false);
+    if (log) log.closest("label").hidden = !c.value.every((v) => v === null || v > 0);
     const failed = c.number.filter((_, i) => c.state[i] === "failed");
     const level = failed.map(() => 0.02);
-    const [bottom, top] = range(c),
+    const [bottom, top] = range(c, log?.checked),
       off = (v) => v !== null && (v < bottom || v > top);
-    const inside = c.value.map((v) => (off(v) ? null : v)),
-      far = c.number.filter((_, i) => off(c.value[i]));
+    const counts = (i) => c.feasible[i] !== false,
+      inside = c.value.map((v, i) => (off(v) || !counts(i) ? null : v)),
+      far = c.number.filter((_, i) => off(c.value[i]) && counts(i));
     const banded = c.upper.some((v) => v !== null);
     return [
       [
@@ -69,6 +73,20 @@ const builders = {
           ...line(c.number, c.best, "best so far", 0),
           line: { color: series(0), width: 2.25, shape: "hv" },
         },
+        ...(beyond.length
+          ? [
+              {
+                x: beyond.map((i) => c.number[i]),
+                y: beyond.map((i) => Math.min(top, Math.max(bottom, c.value[i]))),
+                text: beyond.map((i) => `trial ${c.number[i]}: ${c.value[i]}, beyond a limit`),
+                hoverinfo: "text",
+                type: "scatter",
+                mode: "markers",
+                name: "beyond a limit",
+                marker: { color: color("bad"), symbol: "square-open", size: 7 },
+              },
+            ]
+          : []),
         ...(failed.length
           ? [
               {
@@ -89,10 +107,113 @@ const builders = {
         xaxis: trials,
         yaxis: {
           title: { text: plain(page.quantity) },
-          range: [bottom - 0.04 * (top - bottom), top + 0.04 * (top - bottom)],
+          ...(log?.checked
+            ? { type: "log" }
+            : { range: [bottom - 0.04 * (top - bottom), top + 0.04 * (top - bottom)] }),
         },
         yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true },
       },
+    ];
+  },
+  // An outcome beside its limit.
+  outcomes(c, figure) {
+    const { outcome, limit, limited } = figure.dataset,
+      y = c[`outcome ${outcome}`],
+      beyond = y.map((v) => v !== null && (limited[0] === "≤" ? v > limit : v < limit));
+    const marks = (name, keep, look) => ({
+      x: c.number.filter((_, i) => keep(i)),
+      y: y.filter((_, i) => keep(i)),
+      name,
+      type: "scatter",
+      mode: "markers",
+      hovertemplate: "trial %{x}: %{y:.4g}<extra></extra>",
+      marker: { size: 7, ...look },
+    });
+    const ends = [c.number[0], c.number.at(-1)];
+    return [
+      [
+        marks("within", (i) => !beyond[i], { color: series(0) }),
+        marks("beyond", (i) => beyond[i], { color: color("bad"), symbol: "square-open" }),
+        {
+          ...line(ends, [Number(limit), Number(limit)], `limit ${limited}`, 0),
+          line: { color: color("ink"), dash: "dash", width: 1.25 },
+        },
+      ],
+      { showlegend: true, xaxis: trials, yaxis: { title: { text: plain(short(outcome)) } } },
+    ];
+  },
+  // Each trial with a value as a line through the axes of its inputs.
+  parallel(c) {
+    const keys = Object.keys(c).filter((key) => key.startsWith("input ")),
+      names = keys.map((key) => key.slice("input ".length)),
+      values = c.value,
+      low = Math.min(...values),
+      high = Math.max(...values),
+      shades = 8;
+    const up = page.better === "higher",
+      shade = (v) => {
+        const share = high > low ? (v - low) / (high - low) : 1;
+        return Math.min(shades - 1, Math.floor(shades * (up ? share : 1 - share)));
+      };
+    const traces = Array.from({ length: shades }, (_, k) => {
+      const rows = values.map((_, i) => i).filter((i) => shade(values[i]) === k);
+      return {
+        x: rows.flatMap(() => [...keys.keys(), keys.length, null]),
+        y: rows.flatMap((i) => [
+          ...keys.map((key) => c[key][i]),
+          high > low ? (values[i] - low) / (high - low) : 0.5,
+          null,
+        ]),
+        text: rows.flatMap((i) => Array(keys.length + 2).fill(`trial ${c.number[i]}: ${values[i]}`)),
+        hoverinfo: "text",
+        type: "scatter",
+        mode: "lines",
+        line: {
+          color: series(0),
+          width: k === shades - 1 ? 2.5 : 1.25,
+        },
+        opacity: 0.15 + (0.85 * k) / (shades - 1),
+      };
+    });
+    const value = page.quantity.replace(/,.*/, "");
+    return [
+      traces,
+      {
+        xaxis: {
+          tickvals: [...names, value].map((_, i) => i),
+          ticktext: [...names, value].map((name) => plain(short(name))),
+          range: [-0.1, names.length + 0.1],
+          zeroline: false,
+          gridcolor: color("faint"),
+        },
+        yaxis: {
+          tickvals: [0, 1],
+          ticktext: ["low", "high"],
+          range: [-0.05, 1.05],
+          zeroline: false,
+        },
+      },
+    ];
+  },
+  timeline(c) {
+    const looks = { complete: series(0), failed: color("bad"), running: series(1) },
+      now = new Date().toISOString();
+    const states = [...new Set(c.state)].filter((state) => state in looks);
+    return [
+      states.map((state) => {
+        const rows = c.state.map((_, i) => i).filter((i) => c.state[i] === state && c.created[i]);
+        return {
+          x: rows.flatMap((i) => [c.created[i], c.finished[i] ?? now, null]),
+          y: rows.flatMap((i) => [c.number[i], c.number[i], null]),
+          name: state,
+          type: "scatter",
+          mode: "lines+markers",
+          hovertemplate: "trial %{y}: %{x}<extra></extra>",
+          line: { color: looks[state], width: 3 },
+          marker: { color: looks[state], size: 4 },
+        };
+      }),
+      { showlegend: true, xaxis: { type: "date", title: { text: "UTC" } }, yaxis: trials },
     ];
   },
   coverage(c) {
@@ -208,12 +329,15 @@ function several(c, keys, type, names = {}) {
 
 // What differs among good values is what a person looks for: values and bands far beyond the better
 // three quarters do not set the scale.
-function range(c) {
-  const values = c.value.filter((v) => v !== null).sort((a, b) => a - b),
+function range(c, everything) {
+  const all = c.value.filter((v) => v !== null),
+    feasible = c.value.filter((v, i) => v !== null && c.feasible[i] !== false),
+    values = (feasible.length ? feasible : all).sort((a, b) => a - b),
     n = values.length;
   if (!n) return [0, 1];
-  const best = c.best.findLast((v) => v !== null),
+  const best = c.best.findLast((v) => v !== null) ?? null,
     up = best >= values[n - 1];
+  if (everything || best === null) return [Math.min(...all), Math.max(...all)];
   const typical =
     Math.abs(best - values[up ? Math.floor(n / 4) : Math.ceil((3 * (n - 1)) / 4)]) ||
     values[n - 1] - values[0] ||
@@ -255,10 +379,10 @@ export async function drawChart(figure) {
       place,
       !data.rows ||
         Object.entries(data.columns).every(
-          ([key, column]) => ["number", "state"].includes(key) || column.every((v) => v === null),
+          ([key, column]) => ["number", "state", "feasible"].includes(key) || column.every((v) => v === null),
         ),
     )
   )
     return;
-  await draw(place, ...builders[figure.dataset.chart](data.columns));
+  await draw(place, ...builders[figure.dataset.chart](data.columns, figure));
 }

@@ -39,6 +39,8 @@ function layout(extra = {}) {
     zerolinecolor: color("line"),
     linecolor: color("line"),
     automargin: true,
+    exponentformat: "e", // 1e-5, not 10µ
+    minexponent: 4,
     title: { standoff: 8 },
   };
   const { xaxis, yaxis, ...rest } = extra;

@@ -110,22 +110,26 @@ async function guarded(form, action) {
   }
 }
 
-// Sends a file; where rows of it are in the study already, a dialog asks what to do.
+// Sends a file or pasted rows; where some are in the study already, a dialog asks what to do.
 async function upload(form, known) {
-  const file = form.elements.file.files[0],
-    query = new URLSearchParams({ known, file: file.name.slice(-200) });
+  const rows = form.elements.rows.value,
+    file = form.elements.file.files[0];
+  if (!file && !rows.trim()) throw new Wrong("Choose a file, or paste rows.", form.elements.file);
+  if (file && rows.trim()) throw new Wrong("There is a file too: take one.", form.elements.rows);
+  const query = new URLSearchParams({ known, file: file ? file.name.slice(-200) : "pasted rows" });
   try {
     const done = await call(`${form.dataset.upload}?${query}`, {
       method: "POST",
       headers: { "Content-Type": "text/csv" },
-      body: file,
+      body: file ?? rows,
     });
     const others = done.attributes.length ? ` Kept with them: ${done.attributes.join(", ")}.` : "";
     say(`${done.imported} trials imported.${others}`);
     form.reset();
     return true;
   } catch (error) {
-    if (!/rows are in the study already/.test(error.message)) throw error;
+    if (!/rows are in the study already/.test(error.message))
+      throw new Wrong(error.message, file ? form.elements.file : form.elements.rows);
     const dialog = document.getElementById("known");
     dialog.querySelector("[data-what]").textContent = `${error.message.split(":")[0]}.`;
     dialog.showModal();
@@ -193,6 +197,19 @@ document.addEventListener("submit", (event) => {
     guarded(form, async () => {
       await call(form.dataset.deleteForm, { method: "DELETE" });
       location.assign("/");
+    });
+    return;
+  }
+  if (form.dataset.attach !== undefined) {
+    event.preventDefault();
+    guarded(form, async () => {
+      const file = form.elements.file.files[0];
+      await call(form.dataset.attach + encodeURIComponent(file.name), {
+        method: "PUT",
+        headers: { "Content-Type": "application/octet-stream" },
+        body: file,
+      });
+      location.reload();
     });
     return;
   }
@@ -267,6 +284,11 @@ document.addEventListener("click", async (event) => {
     document.getElementById(print).classList.remove("printed");
   } else if (button.dataset.correct !== undefined) {
     correct(button);
+  } else if (button.dataset.removeFile) {
+    await call(button.dataset.removeFile, { method: "DELETE" }).then(
+      () => location.reload(),
+      (error) => say(error.message),
+    );
   } else if (button.dataset.known) {
     await uploadAgain(button);
   } else if (button.dataset.takeBack !== undefined) {

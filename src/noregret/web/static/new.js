@@ -77,13 +77,14 @@ async function parameter(input) {
       if (!Number.isInteger(value)) throw new Wrong("A whole number is needed.", field(end));
   if (low >= high) throw new Wrong(`It must be more than ${low}.`, field("high"));
   if (log && low <= 0) throw new Wrong("On a log scale it must be more than 0.", field("low"));
-  if (field("step").value.trim() === "") return { kind, name, low, high, log };
+  const unit = field("unit").value.trim() || undefined;
+  if (field("step").value.trim() === "") return { kind, name, low, high, log, unit };
   const step = numeral(field("step"));
   if (step <= 0)
     throw new Wrong("It must be more than 0: leave it empty if there is no step.", field("step"));
   if (kind === "int" && !Number.isInteger(step))
     throw new Wrong("A whole number is needed.", field("step"));
-  return { kind, name, low, high, log, step };
+  return { kind, name, low, high, log, step, unit };
 }
 
 // Fields with commas or line breaks stand in double quotes, as in every CSV file.
@@ -165,6 +166,7 @@ async function fill() {
     form.elements.noise_std.value = old.strategy.noise_std;
   form.elements.outcomes.value = old.outcomes.join("\n");
   form.elements.context.value = old.context.join(", ");
+  for (const part of ["value_name", "unit"]) form.elements[part].value = old.attributes[part] ?? "";
   if (old.space.type === "Candidates") {
     const rows = old.space.rows.map(unwrap),
       names = Object.keys(rows[0]);
@@ -193,6 +195,7 @@ async function fill() {
         given.high,
         given.log,
       ];
+    field("unit").value = old.attributes.units?.[name] ?? "";
     if (given.digits !== undefined && given.digits !== null)
       field("step").value = Number(`1e-${given.digits}`);
     else if (given.step && !(given.type === "Int" && given.step === 1))

@@ -186,6 +186,11 @@ if (page.watch) {
   setInterval(() => document.hidden || swap().catch(() => {}), 1000 * page.refresh);
 }
 
+document.addEventListener("change", ({ target }) => {
+  if (target.dataset.submit === undefined) return;
+  location.assign(`?${new URLSearchParams(new FormData(target.form))}#trials`);
+});
+
 document.getElementById("logout")?.addEventListener("click", async () => {
   await call("/logout", { method: "POST" });
   location.assign("/login");
