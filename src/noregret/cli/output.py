@@ -238,7 +238,7 @@ def trial_text(study: Study, trial: Trial) -> str:
     for name, value in explanation.numbers.items():
         values = value if isinstance(value, (list, tuple)) else [value]
         reasons.append((name, ", ".join(map(shown, values))))
-    return f"{text}\n\n{format_table(['decision', ''], reasons)}"
+    return f"{text}\n\n{explanation.rule}\n\n{format_table(['decision', ''], reasons)}"
 
 
 # -- results --
