@@ -1,26 +1,29 @@
-"""Whether what the default says is true: forecasts, alarms, what is left, and the prediction at the
-recommended point.
+"""Whether the numbers that the shell and the page show are true.
 
-python -m research.benchmarks.calibration [--side report] [--every 10] [--materials DIR]; results in
-research/benchmarks/results/calibration.json, the section in docs/benchmarks.md.
+python -m research.benchmarks.calibration [run] [--side tune] [--minutes M] [--workers N]
+python -m research.benchmarks.calibration report; results in research/benchmarks/results/calibration
+(with --side tune in out/calibration), resumable. The section of docs/benchmarks.md has a row per
+number that is shown.
 
-One run per problem of the regret benchmark, with the common start. Every few decisions from the
-tenth on: is what may be left at least the regret of the recommended point? Is f there within two
-stated stds, and how many of twenty repeats are within theirs? Which alarms stand? In the end: how
-many values lay in their 90 % forecast band, and did the alarm go off?
+Four kinds of runs of the default, each as a user starts it:
 
-``--planted N`` runs N studies per planted fault and N clean twins: is it found, is there a false
-alarm?
+- *study*: a problem of the regret benchmark. At every look: is what may be left at least the regret
+  of the recommended point? Is f there within two stated stds, and how many of twenty repeats are
+  within their band? Which alarms stand? How many values lay in their forecast band? Twice: how many
+  true Sobol indices are within two stds?
+- *limits*: a problem with limits, noise added to all that is measured: does the recommended point
+  keep them, at which chance, and what does that cost?
+- *context*: the same with an input that is given, in contexts never seen.
+- *fault*: a planted fault and its clean twin: is it found, is there a false alarm?
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,92 +31,208 @@ from typing import Any
 import numpy as np
 
 import noregret as nr
-from noregret.diagnostics import Alarm, alarms, check_calibration, effective_trials, predictions
-from noregret.strategies import Strategy
-from noregret.study import Progress, left_of
+from noregret.diagnostics import (
+    Alarm,
+    Prediction,
+    alarms,
+    check_calibration,
+    effective_trials,
+    outcome_bands,
+    predictions,
+)
+from noregret.space import Array, Space
+from noregret.strategies import Strategy, random_points
+from noregret.study import left_of, recommended_by_chance
 from noregret.testing.problems import rkhs_sample
 from research.benchmarks import sweep
+from research.benchmarks.players import ROOT, scale_of, violation_sizes
 from research.benchmarks.problem import Problem
 
-RESULT = Path(__file__).resolve().parent / "results" / "calibration.json"
-FIRST = 10  # the decision from which on it counts
+RESULTS = ROOT / "research" / "benchmarks" / "results" / "calibration"
+SCRATCH = ROOT / "out" / "calibration"
+FIRST = 10  # the decision from which on a forecast counts
 ROUNDING = 1e-6  # of the range of the values
 FARTHEST = 1e6  # stds
-SUITES = ("needle", "strangers", "bbob-2", "bbob-5", "tables", "mixed", "laboratory", "faults")
-# what is promised
-POOLED = (0.85, 0.95)  # share of the values in their 90 % bands
-EACH = 0.8  # share of them in each suite, at least
-LEFT = 0.88  # share of the looks at which what is left holds, where it is known, at least
-LARGEST = 0.1  # median of what is left over the range of the values, at most
-RECOMMENDED = 0.9  # share of the looks at which f is within two stds, at least
-REPEATED = (0.85, 0.98)  # share of the repeats within two stds, where there is noise
+SUITES = tuple(suite for suite in sweep.SUITES if suite not in ("constrained-5", "limits"))
+LIMITED = ("constrained-5", "limits")
+MOST = {"many": 2}  # problems of a suite, evenly spread; of others 24
+SEEDS = {"laboratory": 2, "limits": 2}
 REPEATS = 20  # at each look
-ALARMS = 0.05  # share of the clean runs with an alarm of coverage, at most
-DOUBTS = ("slip", "surprise", "range", "stuck", "jump", "noise bound")  # alarms that accuse
-FALSE = 0.02  # share of the clean runs with each of these, at most
-FOUND = 0.9  # share of the planted faults that are found, at least
+PLACES = 64  # random points at which a band is checked
+ONE_BAND = 1.645  # stds of a repeat around its mean in 90 % of all cases, if it is Gaussian
+SHARES = (20, 40)  # values at which importances are checked
+INPUTS = 10  # problems with more are not checked for importances
+DESIGN = 1024  # points of the design that finds the true shares
+STOPS = (0.01, 0.05)  # gains of ``LeftBelow``, in the problem's scale
+NOISE = 0.05  # std added to an outcome, in its median size; to the value in its scale, half of it
+CONTEXTS = 5  # never seen, per run
 # planted faults
+STUDIES = 50  # of each
 RANGE = 60.0  # of the values of f
 AFTER = 32  # trials before the fault
 LATER = 14  # trials after it
 SHIFT = 50.0  # of a wrong value
 
+LOOK = ("n", "left", "surely", "regret", "seen", "error", "few", "one", "two")
 
-def look_at(problem: Problem, strategy: Strategy, seed: int, every: int) -> dict[str, Any]:
-    """One run: its looks, how many values lay in their band, and whether the alarm of wrong
-    forecasts went off at any look. A look is the decision, then what ``_look`` returns.
-    """
-    study = nr.Study(problem.space, "maximize", strategy, seed)
-    looks, decided, kinds = [], 0, set[str]()
-    points = iter(problem.initial_points(seed))
+
+def is_look(n: int) -> bool:
+    """Whether a study is looked at after its n-th value."""
+    return n >= 5 and n % (5 if n <= 40 else 10 if n <= 150 else 50) == 0
+
+
+def followed(problem: Problem, study: nr.Study, seed: int) -> Iterator[int]:
+    """Runs the study; after each value that calls for a look, the number of values."""
+    told = 0
     for index in range(problem.trials):
-        start = next(points, None)
-        if start is not None:
-            study.enqueue(start)
         trial = study.ask()
         if problem.crashes(trial.params, index, seed):
             study.tell(trial, state="failed")
-        else:
-            study.tell(trial, problem.measure(trial.params, index, seed))
-        decided += start is None
-        if start is None and decided >= FIRST and (decided - FIRST) % every == 0:
-            look = _look(problem, study, seed)
-            rounded = [None if number is None else float(f"{number:.4g}") for number in look]
-            looks.append([decided, *rounded])
-            kinds |= {kind_of(each) for each in alarms_of(study)}
+            continue
+        study.tell(trial, problem.measure(trial.params, index, seed))
+        told += 1
+        if is_look(told):
+            yield told
+
+
+def study_of(problem: Problem, strategy: Strategy, seed: int) -> dict[str, Any]:
+    """One run of the kind *study*; ``looks`` has the columns LOOK."""
+    study, scale = nr.Study(problem.space, "maximize", strategy, seed), scale_of(problem)
+    looks, kinds, shares = [], set[str](), []
+    truth = true_shares(problem)
+    for n in followed(problem, study, seed):
+        looks.append([n, *_look(problem, study, seed)])
+        kinds |= {kind_of(each) for each in alarms_of(study)}
+        if n in SHARES:
+            shares.append(shares_within(study, truth))
     made = predictions(effective_trials(study.trials), study.goal, study.strategy)
-    late = [each for each in made if each is not None][FIRST - 1 :]
+    late = [each for each in made if each is not None and each.residual is not None][FIRST - 1 :]
     checked = check_calibration(made)
     below = zip(checked.coverage, checked.least, strict=True)
     return {
-        "looks": looks,
-        "spread": float(f"{np.ptp([t.value for t in study.trials if t.value is not None]):.4g}"),
+        "looks": [[number if number is None else rounded(number) for number in r] for r in looks],
+        "scale": rounded(scale),
+        "d": problem.space.dimension,
         "inside": sum(bool(each.inside) for each in late),
-        "values": sum(each.residual is not None for each in late),
+        "values": len(late),
+        "multiple": rounded(sum(each.multiple for each in late)),
+        "earlier": rounded(sum(earlier_multiples(made)[FIRST - 1 :])),
+        "expected": expected_within(problem, study, made),
+        "slice": slice_within(problem, study, seed),
+        "shares": [each for each in shares if each is not None],
         "alarm": any(coverage < least for coverage, least in below),
         "kinds": sorted(kinds),
     }
 
 
+def rounded(number: float) -> float:
+    return float(f"{number:.4g}")
+
+
 def _look(problem: Problem, study: nr.Study, seed: int) -> tuple[float | None, ...]:
-    """What is left or None, regret, range of the values so far, error of the prediction in its
-    stds, and share of the repeats within two stds, None without noise.
+    """LOOK without n: what is left or None, by the chance shown and by that of ``LeftBelow``;
+    regret, range of the values so far, error of the prediction in its stds, whether it says that
+    values are too few, and the share of the repeats in the shown band and in one of two stds, None
+    without noise.
     """
     found = study.result()
-    left = left_of(study, found)
+    left, surely = left_of(study, found), left_of(study, found, nr.LeftBelow(1.0).chance)
     assert left is not None
+    assert surely is not None
     assert found.prediction is not None
     assert found.repeat_std is not None
     point = found.recommended.params
     truth, (mean, std) = problem.value(point), found.prediction
-    told = [trial.value for trial in study.trials if trial.value is not None]
-    spread, inside = float(np.ptp(told)), None
+    seen = float(np.ptp([trial.value for trial in study.trials if trial.value is not None]))
+    one = two = None
     if problem.noisy:
         first = 10_000 + REPEATS * len(study.trials)  # none of the draws of the run
         again = [problem.measure(point, first + i, seed) for i in range(REPEATS)]
-        inside = float(np.mean(np.abs(np.array(again) - mean) <= 2 * found.repeat_std))
-    error = max(abs(truth - mean) - ROUNDING * spread, 0.0) / max(std, sys.float_info.min)
-    return left.gain, problem.maximum - truth, spread, min(error, FARTHEST), inside
+        apart = np.abs(np.array(again) - mean) / max(found.repeat_std, sys.float_info.min)
+        one, two = float(np.mean(apart <= ONE_BAND)), float(np.mean(apart <= 2))
+    error = max(abs(truth - mean) - ROUNDING * seen, 0.0) / max(std, sys.float_info.min)
+    regret, few = problem.maximum - truth, float(found.too_few)
+    return left.gain, surely.gain, regret, seen, min(error, FARTHEST), few, one, two
+
+
+def earlier_multiples(made: Sequence[Prediction | None]) -> list[float]:
+    """Half-widths of the earlier forecast bands, in stds: the conformal quantile of the newer half
+    of the residuals so far, at least nine; before, that of a Gaussian.
+    """
+    known: list[float] = []
+    multiples = []
+    for each in made:
+        if each is None or each.residual is None:
+            continue
+        recent = sorted(known[-max(9, len(known) // 2) :])
+        rank = math.ceil((len(recent) + 1) * 0.9 - 1e-9)
+        multiples.append(recent[rank - 1] if rank <= len(recent) else ONE_BAND)
+        known.append(abs(each.residual))
+    return [min(each, FARTHEST) for each in multiples]
+
+
+def expected_within(
+    problem: Problem, study: nr.Study, made: Sequence[Prediction | None]
+) -> tuple[int, int]:
+    """Of how many proposals f was within two stds of what they expected, and of how many."""
+    gaps = [
+        abs(problem.value(study.trials[each.number].params) - each.mean) <= 2 * each.std
+        for each in made
+        if each is not None
+    ]
+    return sum(gaps), len(gaps)
+
+
+def slice_within(problem: Problem, study: nr.Study, seed: int) -> float:
+    """Share of random points at which f lies in the band that slices show."""
+    belief = study.belief()
+    assert belief is not None
+    points = random_points(problem.space, np.random.default_rng([seed, 5]), PLACES)
+    f = np.array([problem.value(problem.space.decode(u)) for u in points])
+    low, high = belief.band(points)
+    return float(np.mean((low <= f) & (f <= high)))
+
+
+def true_shares(problem: Problem) -> Array | None:
+    """Total-effect Sobol indices of f, where they are defined and quickly found."""
+    space = problem.space
+    if not isinstance(space, Space) or space.region is not None or space.branches:
+        return None
+    names = [name for name, parameter in space.parameters.items() if parameter.width > 0]
+    if not 2 <= len(names) <= INPUTS or problem.fails is not None:
+        return None
+    from scipy.stats import qmc
+
+    both = qmc.Sobol(2 * space.dimension, seed=np.random.default_rng(0)).random(DESIGN)
+    A, B = both[:, : space.dimension], both[:, space.dimension :]
+    at_a = _values(problem, A)
+    variance = float(np.var(np.concatenate([at_a, _values(problem, B)])))
+    if variance <= 0:
+        return None
+    totals = []
+    for name in names:
+        mixed = A.copy()
+        mixed[:, space.slices[name]] = B[:, space.slices[name]]
+        totals.append(np.mean((at_a - _values(problem, mixed)) ** 2) / (2 * variance))
+    return np.clip(np.array(totals), 0.0, 1.0)
+
+
+def _values(problem: Problem, rows: Array) -> Array:
+    decode = problem.space.decode
+    return np.array([problem.value(decode(u)) for u in problem.space.snap(rows)])
+
+
+def shares_within(study: nr.Study, truth: Array | None) -> tuple[int, int, int, float] | None:
+    """Of how many inputs the true share is within two stds, how many there are, whether they are
+    said to be known, and the mean std.
+    """
+    if truth is None:
+        return None
+    found = study.importances()
+    errors = np.abs(np.array([each.total for each in found]) - truth)
+    stds = np.array([each.total_std or 0.0 for each in found])
+    right = int(np.sum(errors <= 2 * stds + 0.005))  # shown as whole per cents
+    return right, len(truth), int(found[0].stable), rounded(float(stds.mean()))
 
 
 def alarms_of(study: nr.Study) -> list[Alarm]:
@@ -128,6 +247,106 @@ def kind_of(alarm: Alarm) -> str:
     return "jump" if "jumped" in alarm.what else alarm.kind
 
 
+# -- limits --
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """A problem with limits whose value and outcomes are measured with noise."""
+
+    problem: Problem
+    sizes: tuple[float, ...]
+    scale: float
+
+    @staticmethod
+    def of(problem: Problem) -> Limited:
+        return Limited(problem, tuple(violation_sizes(problem)), scale_of(problem))
+
+    @property
+    def outcomes(self) -> dict[str, Any]:
+        return {f"g{i}": nr.AtMost(0.0) for i in range(len(self.sizes))}
+
+    def margins(self, params: Any) -> list[float]:
+        assert self.problem.limits is not None
+        return self.problem.limits(params)
+
+    def tell(self, study: nr.Study, trial: nr.Trial, rng: np.random.Generator) -> None:
+        noise = rng.standard_normal(len(self.sizes))
+        measured = np.array(self.margins(trial.params)) + NOISE * np.array(self.sizes) * noise
+        value = self.problem.value(trial.params) + NOISE / 2 * self.scale * rng.standard_normal()
+        study.tell(trial, value, outcomes={f"g{i}": float(g) for i, g in enumerate(measured)})
+
+
+def limits_of(problem: Problem, strategy: Strategy, seed: int) -> dict[str, Any]:
+    """One run of the kind *limits*. ``looks``: values, the chance said of the recommended point,
+    whether it keeps all limits, its value below that of the point for a chance of one half, in the
+    problem's scale, and whether that one keeps them.
+    """
+    limited, rng = Limited.of(problem), np.random.default_rng([*problem.seeds(seed), 8])
+    study = nr.Study(problem.space, "maximize", strategy, seed, outcomes=limited.outcomes)
+    looks, kept = [], []
+    for n in range(1, problem.trials + 1):
+        trial = study.ask()
+        kept.append([g <= 0 for g in limited.margins(trial.params)])
+        limited.tell(study, trial, rng)
+        if n >= 10 and is_look(n):
+            looks.append([n, *_limits_look(limited, study)])
+    forecasts = []
+    for (number, name), (low, high) in outcome_bands(study.trials, study.strategy).items():
+        trial, index = study.trials[number], int(name[1:])
+        chance = study.strategy.explain(trial.decision).outcomes[index].chance
+        inside = low <= trial.outcomes[name] <= high
+        forecasts.append([1, int(inside), chance, int(kept[number][index])])
+    belief = study.belief()
+    assert belief is not None
+    points = random_points(problem.space, np.random.default_rng([seed, 5]), PLACES)
+    g = np.array([limited.margins(problem.space.decode(u)) for u in points]).T
+    bands = [each.band(points) for each in belief.outcomes]
+    within = [(low <= row) & (row <= high) for row, (low, high) in zip(g, bands, strict=True)]
+    return {
+        "looks": looks,
+        "bands": rounded(float(np.mean(within))),
+        "forecasts": [rounded(each) for each in np.sum(forecasts, axis=0)] if forecasts else [],
+    }
+
+
+def _limits_look(limited: Limited, study: nr.Study) -> tuple[float, ...]:
+    found = study.result()
+    assert found.belief is not None
+    sure, even = recommended_by_chance(study, found.belief, (0.9, 0.5))
+    value, kept = limited.problem.value, limited.margins
+    cost = (value(even.params) - value(sure.params)) / limited.scale
+    return (
+        rounded(sure.chance or 0.0),
+        int(max(kept(sure.params)) <= 0),
+        rounded(cost),
+        int(max(kept(even.params)) <= 0),
+    )
+
+
+def context_of(problem: Problem, strategy: Strategy, seed: int) -> dict[str, Any]:
+    """One run of the kind *context*: the first input is given, at random. ``looks``: the chance
+    said of the recommended action, whether it keeps all limits, and whether f is within two stds.
+    """
+    limited, rng = Limited.of(problem), np.random.default_rng([*problem.seeds(seed), 9])
+    space: Any = problem.space
+    name, parameter = next(iter(space.parameters.items()))
+    study = nr.Study(space, "maximize", strategy, seed, outcomes=limited.outcomes, context=[name])
+
+    def drawn() -> dict[str, Any]:
+        return {name: parameter.decode(rng.random(1))}
+
+    for _ in range(problem.trials):
+        limited.tell(study, study.ask(context=drawn()), rng)
+    looks = []
+    for _ in range(CONTEXTS):
+        found = study.recommend(context=drawn())
+        error = abs(problem.value(found.params) - found.mean)
+        kept = int(max(limited.margins(found.params)) <= 0)
+        looks.append([rounded(found.chance or 0.0), kept, int(error <= 2 * found.std)])
+    return {"looks": looks}
+
+
 # -- planted faults --
 
 FAULTS: dict[str, tuple[str, float]] = {  # the alarm, and the noise std
@@ -138,15 +357,18 @@ FAULTS: dict[str, tuple[str, float]] = {  # the alarm, and the noise std
     "R a third, 8 pairs": ("noise bound", 2.0),
     "R a tenth, 3 pairs": ("noise bound", 2.0),
 }
+TOO_SMALL = {  # how many times too small the noise bound is, and the pairs that are planned
+    "R half the noise, 16 pairs": (2, 16),
+    "R a third, 8 pairs": (3, 8),
+    "R a tenth, 3 pairs": (10, 3),
+}
 
 
-def bound_of(fault: str, noise: float, faulty: bool) -> Strategy:
+def strategy_of(fault: str, noise: float, faulty: bool) -> Strategy:
     """The default, or the rigorous strategy with R and planned pairs."""
-    times, pairs = {"R h": (2, 16), "R a third": (3, 8), "R a tenth": (10, 3)}.get(
-        next((s for s in ("R h", "R a third", "R a tenth") if fault.startswith(s)), ""), (0, 0)
-    )
-    if not times:
+    if fault not in TOO_SMALL:
         return nr.InsuredGPUCB()
+    times, pairs = TOO_SMALL[fault]
     bound = noise / times if faulty else noise
     return nr.AdaptiveGPUCB.rigorous(bound, norm_bound=RANGE, check_pairs=pairs)
 
@@ -159,7 +381,7 @@ def with_fault(fault: str, seed: int, faulty: bool) -> bool:
     f = rkhs_sample(seed, dimension=d, lengthscale=(0.2, 0.3, 0.5)[d - 1], norm=2.0)
     sample = f(rng.random((4000, d)))
     low, span = float(sample.min()), float(np.ptp(sample))
-    study = nr.Study([(0, 1)] * d, "maximize", bound_of(fault, noise, faulty), seed)
+    study = nr.Study([(0, 1)] * d, "maximize", strategy_of(fault, noise, faulty), seed)
     done: int | None = None
     while done is None or len(study.trials) < done + LATER:
         number = len(study.trials)
@@ -189,188 +411,370 @@ def with_fault(fault: str, seed: int, faulty: bool) -> bool:
     return False
 
 
-def plant(count: int) -> list[dict[str, Any]]:
-    """Per fault: how many of ``count`` were found, and how many of as many clean twins accused."""
-    rows = []
-    with Progress(2 * count * len(FAULTS), "planted ") as bar:
-        for fault, (alarm, _) in FAULTS.items():
-            hits = {True: 0, False: 0}
-            for seed in range(count):
-                for faulty in hits:
-                    hits[faulty] += with_fault(fault, seed, faulty)
-                    bar.advance(fault)
-            rows.append(
-                {"fault": fault, "alarm": alarm, "runs": count}
-                | {"found": hits[True], "false": hits[False]}
-            )
-    return rows
+# -- runs --
+
+KINDS: dict[str, Callable[[Problem, Strategy, int], dict[str, Any]]] = {
+    "study": study_of,
+    "limits": limits_of,
+    "context": context_of,
+}
 
 
-def measure(
-    chosen: Iterable[tuple[str, str, int]], every: int, folder: str | None
-) -> list[dict[str, Any]]:
-    """One row per (suite, problem, seed)."""
+def play(job: sweep.Job) -> dict[str, Any]:
+    """One run; ``job.method`` is its kind."""
     warnings.simplefilter("ignore")
-    todo, rows = list(chosen), []
-    with Progress(len(todo), "calibration ") as bar:
-        for suite, name, seed in todo:
-            row = look_at(sweep.make(suite, name, folder), nr.InsuredGPUCB(), seed, every)
-            rows.append({"suite": suite, "problem": name, "seed": seed, **row})
-            bar.advance(name)
-    return rows
+    key = {"problem": job.problem, "method": job.method, "seed": job.seed, "start": job.start}
+    if job.method == "fault":
+        found, false = (with_fault(job.problem, job.seed, faulty) for faulty in (True, False))
+        return {**key, "found": found, "false": false}
+    problem = sweep.make(job.suite, job.problem, job.materials)
+    return {**key, **KINDS[job.method](problem, nr.InsuredGPUCB(), job.seed)}
+
+
+def jobs_of(side: sweep.Side, folder: str | None, suites: Iterable[str]) -> list[sweep.Job]:
+    """What is to be run: suites in turn, so that what is done when time is up has all of them."""
+    columns: list[list[sweep.Job]] = []
+    for suite in suites:
+        if suite == "materials" and folder is None:
+            continue
+        if suite == "planted":
+            first = 1000 if side == "tune" else 0
+            keys = [(n, fault) for n in range(first, first + STUDIES) for fault in FAULTS]
+        else:
+            keys = list(sweep.instances(suite, side, SEEDS.get(suite, 1)))
+            most = MOST.get(suite, 24)
+            keys = keys[:: -(-len(keys) // most)]
+        kinds = ["fault" if suite == "planted" else "limits" if suite in LIMITED else "study"]
+        kinds += ["context"] if suite == "constrained-5" else []
+        columns += [
+            [sweep.Job(suite, name, kind, seed, "own", folder) for seed, name in keys]
+            for kind in kinds
+        ]
+    ranked = [
+        (row / len(column), place, job)
+        for place, column in enumerate(columns)
+        for row, job in enumerate(column)
+    ]
+    return [job for _, _, job in sorted(ranked, key=lambda each: each[:2])]
+
+
+# -- what they say --
+
+POOLED = "all"
+Rows = Sequence[dict[str, Any]]
+
+
+def folder_of(side: sweep.Side) -> Path:
+    return RESULTS if side == "report" else SCRATCH / side
+
+
+def read(folder: Path) -> list[dict[str, Any]]:
+    """All runs, each with its suite."""
+    suites = (*sweep.SUITES, "planted")
+    return [{"suite": suite, **row} for suite in suites for row in sweep.read(folder, suite)]
+
+
+def of_kind(rows: Rows, kind: str) -> list[dict[str, Any]]:
+    return [row for row in rows if row["method"] == kind]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """Shares of one suite or of all: values inside their band; looks at which what is left is
-    known, and of those the ones at which it holds; predictions and repeats within two stds; clean
-    runs with an alarm. times: median of what is left over the range of the values.
-    """
+class Claim:
+    """A number that is shown, when it is true, how often it was; None: not judged."""
 
-    suite: str
-    runs: int
-    values: int
-    inside: float
-    looks: int
-    known: float
-    holds: float
-    times: float
-    recommended: float
-    repeated: float
-    alarms: float
+    shown: str
+    claim: str
+    measured: str
+    kept: bool | None = None
+
+    @property
+    def line(self) -> str:
+        verdict = {True: "kept", False: "**missed**", None: ""}[self.kept]
+        return f"| {self.shown} | {self.claim} | {self.measured} | {verdict} |"
 
 
-def summary(rows: list[dict[str, Any]]) -> list[Row]:
-    """Per suite, then pooled."""
-    found = []
-    for suite in [*dict.fromkeys(row["suite"] for row in rows), ""]:
-        mine = [row for row in rows if suite in ("", row["suite"])]
-        looks = [  # results of before what was left had three columns
-            look[1:]
-            for row in mine
-            for look in row["looks"]
-            if len(look) > 3 and np.isfinite(look[2])
-        ]
-        known = [look for look in looks if look[0] is not None]
-        values = sum(row["values"] for row in mine)
-        clean = [row["alarm"] for row in mine if row["suite"] != "faults"]
-        found.append(
-            Row(
-                suite or "pooled",
-                len(mine),
-                values,
-                sum(row["inside"] for row in mine) / max(values, 1),
-                len(looks),
-                _mean([look[0] is not None for look in looks]),
-                _mean([regret <= left + ROUNDING * spread for left, regret, spread, *_ in known]),
-                float(np.median([look[0] / look[2] for look in known])) if known else math.nan,
-                _mean([look[3] <= 2 for look in looks]),
-                _mean([look[4] for look in looks if look[4] is not None]),
-                _mean(clean),
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of a number."""
+
+    hits: float
+    of: int
+
+    @staticmethod
+    def among(marks: Sequence[Any]) -> Share:
+        return Share(float(sum(marks)), len(marks))
+
+    @property
+    def share(self) -> float:
+        return self.hits / self.of if self.of else math.nan
+
+    def __str__(self) -> str:
+        return f"{self.share:.1%} of {self.of}"
+
+
+def looks_of(rows: Rows) -> list[dict[str, Any]]:
+    """The looks by column, with the scale and the number of inputs of their problem."""
+    return [
+        dict(zip(LOOK, look, strict=True)) | {"scale": row["scale"], "d": row["d"]}
+        for row in of_kind(rows, "study")
+        for look in row["looks"]
+        if math.isfinite(look[3])
+    ]
+
+
+def holds(look: dict[str, Any]) -> bool:
+    return bool(look["regret"] <= look["left"] + ROUNDING * look["seen"])
+
+
+def recommended(rows: Rows) -> list[Claim]:
+    looks = looks_of(rows)
+    sure = [look for look in looks if not look["few"]]
+    by_n = {
+        n: Share.among([look["error"] <= 2 for look in sure if look["n"] == n])
+        for n in sorted({look["n"] for look in sure})
+    }
+    least = min((n for n in by_n if by_n[n].of >= 30), key=lambda n: by_n[n].share, default=None)
+    if least is None:
+        return []
+    text = f"{Share.among([look['error'] <= 2 for look in sure])}; least {by_n[least].share:.1%}"
+    shown = "recommended: the model expects a ± b"
+    claims = [
+        Claim(
+            shown,
+            "f there is within two stds in ≥ 90% at every n ≥ 5",
+            f"{text}, at n = {least}",
+            by_n[least].share >= 0.9,
+        )
+    ]
+    repeats = [look["one"] for look in sure if look["one"] is not None]
+    if repeats:
+        share = Share(sum(repeats), len(repeats))
+        wide = np.mean([look["two"] for look in sure if look["two"] is not None])
+        claims.append(
+            Claim(
+                "recommended: 90% of repeats between a and b",
+                f"85% to 95% of {REPEATS} repeats are",
+                f"{share} looks; {wide:.1%} within two stds",
+                0.85 <= share.share <= 0.95,
             )
         )
-    return found
+    return claims
 
 
-def _mean(marks: list[Any]) -> float:
-    return float(np.mean(marks)) if marks else math.nan
-
-
-def promises(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
-    """What is promised, what was measured, and whether it is kept; what was not measured is left
-    out.
-    """
-    return [row for row in _promises(rows) if "nan%" not in row[1]]
-
-
-def _promises(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
-    *suites, pooled = summary(rows)
-    low, high = POOLED
-    least = min(suites, key=lambda row: row.inside)
-    return [
-        (
-            f"90 % bands hold {low:.0%} to {high:.0%} of the values",
-            f"{pooled.inside:.1%} of {pooled.values}",
-            low <= pooled.inside <= high,
+def left(rows: Rows) -> list[Claim]:
+    looks = looks_of(rows)
+    known = [look for look in looks if look["left"] is not None]
+    if not known:
+        return []
+    shown = "left: at most a better"
+    right = Share.among([holds(look) for look in known])
+    late = [look["left"] / look["scale"] for look in known if look["n"] >= 30 * look["d"]]
+    median = float(np.median(late)) if late else 0.0
+    above = sum(look["left"] > look["seen"] * (1 + 1e-3) for look in known)
+    claims = [
+        Claim(
+            shown,
+            "true in ≥ 88% of the looks at which it is known",
+            f"{right}, {Share.among([look['left'] is not None for look in looks]).share:.0%} known",
+            right.share >= 0.88,
         ),
-        (
-            f"in each suite at least {EACH:.0%}",
-            f"{least.inside:.1%} in {least.suite}",
-            least.inside >= EACH,
+        Claim(
+            shown,
+            "≤ 10% of the distance from the median of f to its maximum, after 30·d values",
+            f"median {median:.2%} of {len(late)}",
+            median <= 0.1,
         ),
-        (
-            f"what is left holds in at least {LEFT:.0%} of the looks, where it is known",
-            f"{pooled.holds:.1%} of {pooled.known:.0%} of {pooled.looks}",
-            pooled.holds >= LEFT,
-        ),
-        (
-            f"and is at most {LARGEST:.0%} of the range of the values (median)",
-            f"{pooled.times:.1%}",
-            pooled.times <= LARGEST,
-        ),
-        (
-            f"f at the recommended point is within two stds in at least {RECOMMENDED:.0%}",
-            f"{pooled.recommended:.1%}",
-            pooled.recommended >= RECOMMENDED,
-        ),
-        (
-            f"of noisy repeats there {REPEATED[0]:.0%} to {REPEATED[1]:.0%} are within theirs",
-            f"{pooled.repeated:.1%}",
-            REPEATED[0] <= pooled.repeated <= REPEATED[1],
-        ),
-        (
-            f"false alarms in at most {ALARMS:.0%} of the runs",
-            f"{pooled.alarms:.1%}",
-            pooled.alarms <= ALARMS,
-        ),
+        Claim(shown, "never above the range of the values seen", f"{above} above", above == 0),
     ]
+    for gain in STOPS:
+        stops = []
+        for row in of_kind(rows, "study"):
+            known = [look for look in looks_of([row]) if look["surely"] is not None]
+            low = gain * row["scale"]
+            stops += [look["regret"] <= low for look in known if look["surely"] <= low][:1]
+        if stops:
+            share = Share.among(stops)
+            claims.append(
+                Claim(
+                    f"`LeftBelow`, {gain:.0%} of that distance",
+                    "true where it stops in ≥ 85%",
+                    f"{share} runs that it stops",
+                    share.share >= 0.85,
+                )
+            )
+    return claims
 
 
-def doubts(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
-    """How many clean runs raise each alarm that accuses, at any look."""
-    clean = [row["kinds"] for row in rows if row["suite"] != "faults" and "kinds" in row]
-    shares = {kind: _mean([kind in kinds for kinds in clean]) for kind in DOUBTS if clean}
-    return [
-        (f"false alarms of {kind} in at most {FALSE:.0%} of the runs", f"{s:.1%}", s <= FALSE)
-        for kind, s in shares.items()
-    ]
-
-
-def planted_promises(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
-    """Of each planted fault: found, and false alarms of the clean twins."""
-    return [
-        (
-            f"{row['fault']} is found in at least {FOUND:.0%}, falsely in at most {FALSE:.0%}",
-            f"{row['found']} and {row['false']} of {row['runs']}",
-            row["found"] >= FOUND * row["runs"] and row["false"] <= FALSE * row["runs"],
+def limits(rows: Rows) -> list[Claim]:
+    claims = []
+    runs = [row for row in of_kind(rows, "limits") if row["looks"]]
+    looks = [look for row in runs for look in row["looks"] if look[1] >= 0.9]
+    last = [row["looks"][-1] for row in runs if row["looks"][-1][1] >= 0.9]
+    if last:
+        end, all_looks = (Share.among([look[2] for look in each]) for each in (last, looks))
+        cost, half = [look[3] for look in last], Share.among([look[4] for look in last])
+        claims.append(
+            Claim(
+                "keeps limits: with a chance of ≥ 90%",
+                "the recommended point keeps all in ≥ 88% of the runs that are so sure",
+                f"{end} in the end, {all_looks} looks; costs {np.mean(cost):.1%} of the distance"
+                f" from the median of f to its maximum (median {np.median(cost):.1%}) against a"
+                f" chance of 50%, which keeps them in {half.share:.0%}",
+                end.share >= 0.88,
+            )
         )
-        for row in rows
-    ]
-
-
-def section(source: Path = RESULT) -> str:
-    """The part of docs/benchmarks.md about calibration."""
-    if not source.exists():
-        return "## Calibration\n\nNot run."
-    result = json.loads(source.read_text(encoding="utf-8"))
-    rows = [
-        f"| {promise} | {measured} | {'kept' if kept else '**missed**'} |"
-        for promise, measured, kept in [
-            *promises(result["rows"]),
-            *doubts(result["rows"]),
-            *planted_promises(result.get("planted", [])),
+    if any(row["forecasts"] for row in runs):
+        n, within, chance, kept = np.sum([r["forecasts"] for r in runs if r["forecasts"]], axis=0)
+        bands = float(np.mean([row["bands"] for row in runs]))
+        claims += [
+            Claim(
+                "trial: expected outcome, a to b (90%)",
+                "holds 88% to 92% of the outcomes as measured",
+                str(Share(within, int(n))),
+                0.88 <= within / n <= 0.92,
+            ),
+            Claim(
+                "trial: c% likely within its limit",
+                "the mean chance is the share that is, ± 5%",
+                f"said {chance / n:.1%}, were {kept / n:.1%}",
+                bool(abs(chance - kept) / n <= 0.05),
+            ),
+            Claim(
+                "model: band of an outcome",
+                f"holds it at ≥ 90% of {PLACES} random points",
+                f"{bands:.1%} in {len(runs)} runs",
+                bands >= 0.9,
+            ),
         ]
+    looks = [look for row in of_kind(rows, "context") for look in row["looks"]]
+    if looks:
+        sure = Share.among([kept for chance, kept, _ in looks if chance >= 0.9])
+        near = Share.among([close for _, _, close in looks])
+        claims += [
+            Claim(
+                "best action in a context: ≥ 90% sure",
+                "keeps all limits in ≥ 88%",
+                f"{sure} contexts",
+                sure.share >= 0.88,
+            ),
+            Claim(
+                "best action in a context: expected a ± b",
+                "f is within two stds in ≥ 90%",
+                f"{near} contexts",
+                near.share >= 0.9,
+            ),
+        ]
+    return claims
+
+
+def forecasts(rows: Rows) -> list[Claim]:
+    runs = of_kind(rows, "study")
+    if not runs:
+        return []
+    suites = {
+        suite: Share(
+            sum(row["inside"] for row in runs if row["suite"] == suite),
+            sum(row["values"] for row in runs if row["suite"] == suite),
+        )
+        for suite in dict.fromkeys(row["suite"] for row in runs)
+    }
+    low, high = (end(suites, key=lambda suite: suites[suite].share) for end in (min, max))
+    ends = [f"{suites[suite].share:.1%} in {suite}" for suite in (low, high)]
+    values = sum(row["values"] for row in runs)
+    now, before = (sum(row[name] for row in runs) / values for name in ("multiple", "earlier"))
+    pooled = Share(sum(row["inside"] for row in runs), values)
+    close = Share(sum(row["expected"][0] for row in runs), sum(row["expected"][1] for row in runs))
+    places = float(np.mean([row["slice"] for row in runs]))
+    return [
+        Claim(
+            "Trust and trials: 90% bands of values to come",
+            "hold 88% to 92% of the values in every suite",
+            f"{pooled}; {ends[0]}, {ends[1]}",
+            suites[low].share >= 0.88 and suites[high].share <= 0.92,
+        ),
+        Claim(
+            "their width",
+            "below that of the bands of before, the conformal quantile",
+            f"mean multiple {now:.2f} against {before:.2f}",
+            now < before,
+        ),
+        Claim(
+            "trial: the model expects a ± b",
+            "f is within two stds in ≥ 90%",
+            str(close),
+            close.share >= 0.9,
+        ),
+        Claim(
+            "slices: the shaded band",
+            f"holds f at ≥ 90% of {PLACES} random points",
+            f"{places:.1%} in {len(runs)} runs",
+            places >= 0.9,
+        ),
     ]
-    default = result.get(
-        "default", "before [decision 0032](decisions/0032-the-default-in-one-file.md)"
-    )
+
+
+def importances(rows: Rows) -> list[Claim]:
+    checks = [each for row in of_kind(rows, "study") for each in row["shares"]]
+    known = [each for each in checks if each[2]]
+    if not known:
+        return []
+    share = Share(sum(each[0] for each in known), sum(each[1] for each in known))
+    stds = np.mean([each[3] for each in known])
+    return [
+        Claim(
+            "which inputs matter: a% ± b",
+            "the true share is within two stds in ≥ 90%, where it is known",
+            f"{share}, mean ± {stds:.0%}, {len(known) / len(checks):.0%} known",
+            share.share >= 0.9,
+        )
+    ]
+
+
+DOUBTS = ("slip", "surprise", "range", "stuck", "jump", "noise bound")  # alarms that accuse
+
+
+def doubts(rows: Rows) -> list[Claim]:
+    """How many clean runs raise each alarm that accuses, at any look."""
+    clean = [row for row in of_kind(rows, "study") if row["suite"] != "faults"]
+    marks = {kind: Share.among([kind in row["kinds"] for row in clean]) for kind in DOUBTS}
+    marks["coverage"] = Share.among([row["alarm"] for row in clean])
+    marks = marks if clean else {}
+    claims = [
+        Claim(f"alarm: {kind}", "≤ 2% of the clean runs", str(share), share.share <= 0.02)
+        for kind, share in marks.items()
+    ]
+    planted = of_kind(rows, "fault")
+    for fault in FAULTS:
+        mine = [row for row in planted if row["problem"] == fault]
+        found, false = (sum(row[name] for row in mine) for name in ("found", "false"))
+        if mine:
+            claims.append(
+                Claim(
+                    f"alarm: {fault}",
+                    "found in ≥ 90%, in ≤ 2% of clean twins",
+                    f"{found} and {false} of {len(mine)}",
+                    found >= 0.9 * len(mine) and false <= 0.02 * len(mine),
+                )
+            )
+    return claims
+
+
+def claims_of(rows: Rows) -> list[Claim]:
+    parts = (recommended, left, limits, forecasts, importances, doubts)
+    return [claim for part in parts for claim in part(rows)]
+
+
+def section(folder: Path = RESULTS) -> str:
+    """The part of docs/benchmarks.md about calibration."""
+    rows = read(folder)
+    if not rows:
+        return "## Calibration\n\nNot run."
     return "\n".join(
         [
-            "## Calibration\n\nWritten by `make bench-calibration`: the default "
-            f"{default}, {len(result['rows'])} runs, one per problem, from decision {FIRST} on,"
-            f" looks every {result['every']} decisions.\n",
-            "| promised | measured | |\n|---|---|---|",
-            *rows,
+            "## Calibration\n\nWhether the numbers that `show` and the page state are true. Written"
+            f" by `make bench-calibration`: {len(rows)} runs, looks every 5 to 50 values.\n",
+            "| shown | claim | measured | |\n|---|---|---|---|",
+            *[claim.line for claim in claims_of(rows)],
         ]
     )
 
@@ -379,41 +783,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="research.benchmarks.calibration", description="Are the default's statements true?"
     )
+    parser.add_argument("command", nargs="?", choices=["run", "report"], default="run")
     parser.add_argument("--side", choices=["report", "tune"], default="report")
-    parser.add_argument("--suites", nargs="+", default=list(SUITES), choices=sweep.SUITES)
-    parser.add_argument("--every", type=int, default=10, help="decisions between two looks")
-    parser.add_argument("--thin", type=int, default=1, help="run every THIN-th problem only")
+    parser.add_argument("--suites", nargs="+", default=[*SUITES, *LIMITED, "planted"])
     parser.add_argument("--materials", type=Path, help="folder of that suite's tables")
-    parser.add_argument("--planted", type=int, default=0, metavar="N", help="studies per fault")
-    parser.add_argument("--out", type=Path, help="default: the results, on the report's side")
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop starting runs after this")
+    parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
-    chosen = [
-        (suite, name, seed)
-        for suite in options.suites
-        if suite != "materials" or options.materials
-        for seed, name in list(sweep.instances(suite, options.side, 1))[:: options.thin]
-    ]
-    folder = None if options.materials is None else str(options.materials.resolve())
-    faults = plant(options.planted)
-    for promise, measured, _ in planted_promises(faults):
-        print(f"{measured:20} {promise}")
-    rows = measure(chosen, options.every, folder)
-    for promise, measured, _ in doubts(rows):
-        print(f"{measured:20} {promise}")
-    for row in summary(rows):
-        print(
-            f"{row.suite:10} {row.runs:4} runs  inside {row.inside:.1%}"
-            f"  left known {row.known:.0%}, holds {row.holds:.1%} ({row.times:.2g} ranges)"
-            f"  recommended {row.recommended:.1%} repeats {row.repeated:.1%}"
-            f"  alarm {row.alarms:.0%}"
-        )
-    out = options.out or (RESULT if options.side == "report" else None)
-    if out is not None:
-        default = "of this version"
-        found = {"every": options.every, "default": default, "planted": faults, "rows": rows}
-        text = json.dumps(found)
-        out.write_text(text.replace("}, {", "},\n{") + "\n", encoding="utf-8")
-    if out == RESULT:
+    folder = folder_of(options.side)
+    if options.command == "run":
+        tables = options.materials and str(options.materials.resolve())
+        jobs = jobs_of(options.side, tables, options.suites)
+        for failure in sweep.run(jobs, folder, options.workers, options.minutes, play):
+            print(f"failed: {failure}", file=sys.stderr)
+    for claim in claims_of(read(folder)):
+        print(claim.line)
+    if options.side == "report":
+        for suite in (*sweep.SUITES, "planted"):
+            sweep.pack(RESULTS, suite)
         from research.benchmarks import report
 
         return report.main()

@@ -212,7 +212,13 @@ def pack(folder: Path, suite: str) -> None:
         (folder / f"{suite}.jsonl").unlink(missing_ok=True)
 
 
-def run(jobs: list[Job], folder: Path, workers: int, minutes: float) -> list[str]:
+def run(
+    jobs: list[Job],
+    folder: Path,
+    workers: int,
+    minutes: float,
+    task: Callable[[Job], dict[str, Any]] = play,
+) -> list[str]:
     """Computes what is missing until the time is up; returns failures in words."""
     done = {
         (suite, r["problem"], r["method"], r["seed"], r["start"])
@@ -236,7 +242,7 @@ def run(jobs: list[Job], folder: Path, workers: int, minutes: float) -> list[str
                 and time.monotonic() < deadline
                 and (job := next(queue, None)) is not None
             ):
-                running[pool.submit(play, job)] = job
+                running[pool.submit(task, job)] = job
             if not running:
                 return failures
             for future in wait(running, return_when=FIRST_COMPLETED).done:

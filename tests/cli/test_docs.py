@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.making.printed import FILE, SESSION, session_differences, steps
 from noregret.trials import STATES, Trial
 from tests.cli.conftest import Shell
 from tests.cli.test_entry import COMMANDS, options
@@ -49,28 +50,15 @@ def test_the_keys_of_every_json_document_are_listed() -> None:
     }
 
 
-def loosely(text: str) -> str:
-    """Numbers, widths of columns and which of the best points is recommended may differ between
-    machines, and between two workers.
-    """
-    text = re.sub(r"recommended  .*  \(", "recommended  #  (", text)
-    return re.sub(r"\s+", " ", re.sub(r"-?\d+(\.\d+)?(e[-+]?\d+)?", "#", text)).strip()
-
-
 def test_the_sessions_run_as_printed(shell: Shell) -> None:
     program("awk", "the package gawk")
     (script,) = re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)
     Path("train.sh").write_text(script)
     Path("train.sh").chmod(0o755)
-    steps = [
-        step
-        for block in re.findall(r"```console\n(.*?)```", PAGE, flags=re.DOTALL)
-        for step in re.split(r"^\$ noregret ", block, flags=re.M)[1:]
-    ]
-    assert len(steps) >= 3
-    for step in steps:
-        command, _, expected = step.partition("\n")
-        assert loosely(shell(command).out) == loosely(expected), command
+    typed = [step for block in SESSION.findall(PAGE) for step in steps(block)]
+    assert len(typed) >= 3
+    for command, expected in typed:
+        assert session_differences(command, shell(command).out, expected) == [], command
 
 
 def test_the_study_in_a_file_can_be_created(shell: Shell) -> None:
@@ -93,15 +81,14 @@ def test_every_inline_command_parses() -> None:
 
 @pytest.mark.parametrize("name", WITH_SESSIONS)
 def test_sessions_of_other_pages_run_as_printed(name: str, shell: Shell) -> None:
-    for file, content in re.findall(
-        r'```csv title="([\w.]+)"\n(.*?)```', OTHERS[name], flags=re.DOTALL
-    ):
+    for file, content in FILE.findall(OTHERS[name]):
         Path(file).write_text(content)
-    for block in re.findall(r"```console\n(.*?)```", OTHERS[name], flags=re.DOTALL):
-        for step in re.split(r"^\$ noregret ", block, flags=re.M)[1:]:
-            command, _, expected = step.partition("\n")
+    for block in SESSION.findall(OTHERS[name]):
+        for command, expected in steps(block):
             printed = shell(command).out
-            assert not expected.strip() or loosely(printed) == loosely(expected), command
+            assert not expected.strip() or session_differences(command, printed, expected) == [], (
+                command
+            )
 
 
 @pytest.mark.parametrize("name", OTHERS)

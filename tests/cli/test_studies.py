@@ -1,5 +1,6 @@
 """create, list, show, best, delete, upgrade."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -218,7 +219,10 @@ def test_what_is_left_and_where_a_repeat_would_be(shell: Shell) -> None:
     assert 0 < left < 0.4
     assert f"left         at most {left:.3g} better than the recommended point, with a" in text
     assert " ± " in text
-    assert ", a repeat between " in text
+    mean, half = predicted["mean"], 1.645 * predicted["repeat_std"]
+    said = re.search(r", 90% of repeats between (\S+) and (\S+)\)", text)
+    assert said is not None
+    assert [float(end) for end in said.groups()] == pytest.approx([mean - half, mean + half], 0.1)
 
 
 def test_exact_values(shell: Shell) -> None:

@@ -10,7 +10,13 @@ import pytest
 from scipy.special import comb
 
 import noregret as nr
-from noregret.diagnostics import LEVEL, check_calibration, effective_trials, predictions
+from noregret.diagnostics import (
+    LEVEL,
+    check_calibration,
+    effective_trials,
+    outcome_bands,
+    predictions,
+)
 from noregret.diagnostics.forecast_checks import ENOUGH, GAUSSIAN, NARROWEST, RATE
 from noregret.strategies import Compression
 from noregret.trials import Decision, Trial
@@ -283,3 +289,39 @@ def test_corrections_take_the_place_of_what_they_correct() -> None:
         (2, "failed", None),
     ]
     assert kept[1].decision == study.trials[1].decision
+
+
+def test_bands_of_outcomes_follow_the_outcomes() -> None:
+    """As often as they say, which the fitted std, the control, does not. A band that decided is
+    kept as it is.
+    """
+    study = nr.Study([(0, 1)] * 2, "maximize", outcomes={"c": nr.AtMost(0.0)})
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        trial = study.ask()
+        x, y = trial.params
+        c = np.sin(9 * x) * y - 0.3 + 0.1 * rng.standard_normal()
+        study.tell(trial, x + y, outcomes={"c": c})
+    bands = outcome_bands(study.trials, study.strategy)
+    marks = [
+        bands[trial.number, "c"][0] <= trial.outcomes["c"] <= bands[trial.number, "c"][1]
+        for trial in study.trials
+        if trial.decision.model is not None
+    ]
+    assert len(marks) > 50
+    assert 0.85 <= np.mean(marks) <= 0.95
+    fitted = [
+        abs(trial.outcomes["c"] - each.mean) <= GAUSSIAN * each.std
+        for trial in study.trials
+        if trial.decision.model is not None
+        for each in study.strategy.explain(trial.decision).outcomes
+    ]
+    assert np.mean(fitted) < 0.8
+    rigorous = nr.AdaptiveGPUCB.rigorous(0.1, outcomes={"c": nr.OutcomeAssumptions(0.1)})
+    proved = nr.Study([(0, 1)], "maximize", rigorous, outcomes={"c": nr.AtMost(0.0)})
+    for x in (0.1, 0.9):
+        proved.add([x], x, outcomes={"c": x - 0.6})
+    trial = proved.ask()
+    (each,) = proved.strategy.explain(trial.decision).outcomes
+    found = outcome_bands(proved.trials, proved.strategy)
+    assert found == {(trial.number, "c"): (each.lower, each.upper)}

@@ -10,67 +10,136 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import noregret as nr
 from noregret.study import Left
-from research.benchmarks import calibration, gpu, report, scale, speed, storage, web, workers
+from research.benchmarks import (
+    calibration,
+    gpu,
+    report,
+    scale,
+    speed,
+    storage,
+    sweep,
+    web,
+    workers,
+)
 from research.benchmarks.synthetic import needle, standard
 
 # -- calibration --
 
 
-Look = list[float | None]
-
-
-def looks(suite: str, inside: int, seen: list[Look], alarm: bool = False) -> dict[str, Any]:
-    row = {"suite": suite, "looks": seen, "spread": 2.0, "inside": inside, "values": 10}
-    return {**row, "alarm": alarm}
+def run(suite: str, *looks: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A run of the kind *study* in which all is well."""
+    fine = {"n": 30, "left": 1.0, "surely": 1.0, "regret": 0.5, "seen": 20.0, "error": 1.0}
+    fine |= {"few": 0.0, "one": 0.9, "two": 0.95}
+    columns = [[{**fine, **look}[name] for name in calibration.LOOK] for look in looks or [{}]]
+    return {
+        "suite": suite,
+        "problem": "p",
+        "method": "study",
+        "seed": 0,
+        "start": "own",
+        "looks": columns * 30,
+        "scale": 100.0,
+        "d": 1,
+        "inside": 9,
+        "values": 10,
+        "multiple": 20.0,
+        "earlier": 30.0,
+        "expected": [10, 10],
+        "slice": 1.0,
+        "shares": [[3, 3, 1, 0.1]],
+        "alarm": False,
+        "kinds": [],
+        **more,
+    }
 
 
 def test_calibration_verdicts_turn_with_the_numbers() -> None:
-    def kept(rows: list[dict[str, Any]]) -> list[bool]:
-        return [kept for _, _, kept in calibration.promises(rows)]
+    def missed(*rows: dict[str, Any]) -> set[str]:
+        found = calibration.claims_of(rows)
+        assert all(claim.kept is not None for claim in found)
+        return {claim.shown for claim in found if not claim.kept}
 
-    def look(left: float | None, regret: float, error: float = 1.0, again: float = 0.9) -> Look:
-        return [10, left, regret, 20.0, error, again]
+    good = run("needle")
+    assert missed(good) == set()
+    bands = "Trust and trials: 90% bands of values to come"
+    assert missed(good, run("mixed", inside=8)) == {bands}  # in every suite
+    assert missed(good, run("mixed", inside=10)) == {bands}  # too wide
+    assert missed(run("needle", multiple=31.0)) == {"their width"}
+    left = "left: at most a better"
+    stops = [f"`LeftBelow`, {gain:.0%} of that distance" for gain in calibration.STOPS]
+    assert missed(run("needle", {"regret": 1.1})) == {left, stops[0]}
+    assert missed(run("needle", {"regret": 6.0})) == {left, *stops}
+    unknown = {"left": None, "surely": None, "regret": 9.0}
+    assert missed(run("needle", unknown, {})) == set()  # it says so
+    assert missed(run("needle", {"left": 15.0, "surely": 15.0})) == {left}  # it says nothing
+    assert missed(run("needle", {"left": 1.0, "seen": 0.6})) == {left}  # above the range
+    expected = "recommended: the model expects a ± b"
+    assert missed(run("needle", {"error": 2.1}, {})) == {expected}
+    assert missed(run("needle", {"error": 2.1, "few": 1.0}, {})) == set()  # it says so
+    assert missed(run("needle", {"one": 0.6})) == {"recommended: 90% of repeats between a and b"}
+    assert missed(run("needle", shares=[[1, 3, 1, 0.1]])) == {"which inputs matter: a% ± b"}
+    assert missed(good, run("needle", shares=[[1, 3, 0, 0.1]])) == set()  # not known yet
+    assert missed(run("needle", alarm=True)) == {"alarm: coverage"}
+    assert missed(run("needle", kinds=["stuck"])) == {"alarm: stuck"}
+    assert missed(good, run("faults", alarm=True, kinds=["slip"])) == set()  # it may be right there
+    planted = {"suite": "planted", "problem": "a slip among repeats", "method": "fault"}
+    assert missed({**planted, "found": False, "false": False}) == {"alarm: a slip among repeats"}
+    assert missed({**planted, "found": True, "false": True}) == {"alarm: a slip among repeats"}
+    limits = {"suite": "limits", "method": "limits", "bands": 0.95, "forecasts": [10, 9, 5.0, 5.0]}
+    assert missed({**limits, "looks": [[30, 0.95, 1, 0.1, 0]]}) == set()
+    sure = "keeps limits: with a chance of ≥ 90%"
+    assert missed({**limits, "looks": [[30, 0.95, 0, 0.1, 0]]}) == {sure}
+    context = {"suite": "constrained-5", "method": "context"}
+    assert len(missed({**context, "looks": [[0.95, 0, 0], [0.5, 0, 1]]})) == 2
 
-    good = [looks("needle", 9, [look(1.0, 0.5)]), looks("tables", 9, [look(1.0, 1.0)])]
-    assert kept(good) == [True] * 7
-    assert kept([*good, looks("mixed", 7, [])]) == [False, False, *[True] * 5]  # 83 %, 70 %
-    assert kept([looks("needle", 10, [look(1.0, 0.5)])])[0] is False  # too wide
-    assert kept([*good, looks("mixed", 9, [look(1.0, 1.1)])])[2] is False
-    assert kept([*good, looks("mixed", 9, [look(None, 9.0)])])[2] is True  # not known yet
-    assert kept([looks("mixed", 9, [look(3.0, 1.1)])])[3] is False  # true, and says nothing
-    assert kept([*good, looks("mixed", 9, [look(1.0, 0.5, error=2.1)])])[4] is False
-    assert kept([*good, looks("mixed", 9, [look(1.0, 0.5, again=0.6)])])[5] is False
-    assert kept([*good, looks("mixed", 9, [], alarm=True)])[6] is False
-    assert kept([*good, looks("faults", 9, [], alarm=True)])[6] is True  # it may be right there
 
-
-def test_bounds_that_are_too_small_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_that_are_wrong_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = replace(needle(1005), trials=35)
-    found = calibration.look_at(problem, nr.InsuredGPUCB(), 1000, every=10)
-    assert [look[0] for look in found["looks"]] == [10, 20, 30]
-    assert found["values"] == 35 - 3 - 9
+    found = calibration.study_of(problem, nr.InsuredGPUCB(), 1000)
+    assert [look[0] for look in found["looks"]] == [5, 10, 15, 20, 25, 30, 35]
+    assert found["values"] == 35 - problem.initial - calibration.FIRST + 1
+    right = calibration.claims_of([{"suite": "needle", "method": "study", **found}])
 
-    def shrunk(study: nr.Study, result: nr.Result) -> Left:
-        return Left(0.0, 0.95)
+    def shrunk(study: nr.Study, result: nr.Result, chance: float = 0.9) -> Left:
+        return Left(0.0, chance)
 
     monkeypatch.setattr(calibration, "left_of", shrunk)
-    wrong = calibration.look_at(problem, nr.InsuredGPUCB(), 1000, every=10)
-    assert calibration.summary([{"suite": "needle", **wrong}])[-1].holds < 0.9
+    wrong = calibration.study_of(problem, nr.InsuredGPUCB(), 1000)
+    broken = calibration.claims_of([{"suite": "needle", "method": "study", **wrong}])
+    held = [next(claim.kept for claim in each if "left" in claim.shown) for each in (right, broken)]
+    assert held == [True, False]
+
+
+def test_every_kind_of_run_is_played_on_both_sides() -> None:
+    suites = [*calibration.SUITES, *calibration.LIMITED, "planted"]
+    sides: dict[sweep.Side, set[tuple[str, str, int]]] = {}
+    for side in get_args(sweep.Side):
+        jobs = calibration.jobs_of(side, "somewhere", suites)
+        assert {job.method for job in jobs} == {"study", "limits", "context", "fault"}
+        assert {job.suite for job in jobs} == set(suites)
+        sides[side] = {(job.suite, job.problem, job.seed) for job in jobs}
+    assert not sides["tune"] & sides["report"]
+    limited = replace(sweep.make("limits", "gardner-1", None), trials=12)
+    row = calibration.limits_of(limited, nr.InsuredGPUCB(), 1000)
+    assert [look[0] for look in row["looks"]] == [10]
+    assert 0 <= row["bands"] <= 1
+    looks = calibration.context_of(limited, nr.InsuredGPUCB(), 1000)["looks"]
+    assert len(looks) == calibration.CONTEXTS
 
 
 def test_the_section_on_calibration(tmp_path: Path) -> None:
-    assert "Not run." in calibration.section(tmp_path / "nothing.json")
-    out = tmp_path / "out.json"
-    out.write_text(json.dumps({"every": 10, "rows": [looks("needle", 9, [[10, 1.0, 0.5]])]}))
-    assert "| 90 % bands hold 85% to 95% of the values | 90.0% of 10 | kept |" in (
-        calibration.section(out)
-    )
+    assert "Not run." in calibration.section(tmp_path)
+    row = run("needle")
+    sweep.append(tmp_path, row.pop("suite"), row)
+    text = calibration.section(tmp_path)
+    assert "| alarm: stuck | ≤ 2% of the clean runs | 0.0% of 1 | kept |" in text
+    assert "**missed**" not in text
 
 
 # -- speed --

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from noregret.diagnostics import GAUSSIAN, LEVEL, effective_trials, outcome_bands
 from noregret.diagnostics.presentation import format_number, format_table, plus_minus
 from noregret.errors import TrialError
 from noregret.space import Candidates, Choice, Float, Int, Parameter, Space, named_params
@@ -230,8 +231,12 @@ def trial_text(study: Study, trial: Trial) -> str:
         return text
     explanation = study.strategy.explain(trial.decision)
     reasons = [(name, shown(value)) for name, value in as_json(trial.decision.model).items()]
+    bands = outcome_bands(effective_trials(study.trials), study.strategy)
     for each in explanation.outcomes:
-        expected = plus_minus(each.mean, each.std)
+        expected = format_number(each.mean, 4)
+        if (trial.number, each.name) in bands:
+            low, high = (format_number(end, 4) for end in bands[trial.number, each.name])
+            expected += f", {low} to {high}" + ("" if explanation.proved else f" ({LEVEL:.0%})")
         reasons.append(
             (f"expected {each.name}", f"{expected}, {each.chance:.0%} likely within its limit")
         )
@@ -291,8 +296,9 @@ def expected_text(mean: float, std: float | None, repeat_std: float | None) -> s
     text = f"the model expects {plus_minus(mean, std)}"
     if repeat_std is None:
         return text
-    low, high = (plus_minus(mean + k * repeat_std, repeat_std).split()[0] for k in (-2, 2))
-    return f"{text}, a repeat between {low} and {high}"
+    half = GAUSSIAN * repeat_std
+    low, high = (plus_minus(mean + end, repeat_std).split()[0] for end in (-half, half))
+    return f"{text}, {LEVEL:.0%} of repeats between {low} and {high}"
 
 
 def left_text(gain: float | None, chance: float) -> str:

@@ -8,17 +8,20 @@ from noregret.errors import lazily
 if TYPE_CHECKING:
     from noregret.diagnostics.alarm_rules import Alarm, alarms
     from noregret.diagnostics.forecast_checks import (
+        GAUSSIAN,
         LEVEL,
         Calibration,
         Prediction,
         check_calibration,
         effective_trials,
+        outcome_bands,
         predictions,
     )
     from noregret.diagnostics.reasons import Convergence, Reason, track_convergence, why
     from noregret.diagnostics.sobol import Importance, half_beliefs, importances
 
 __all__ = [
+    "GAUSSIAN",
     "LEVEL",
     "Alarm",
     "Calibration",
@@ -32,6 +35,7 @@ __all__ = [
     "effective_trials",
     "half_beliefs",
     "importances",
+    "outcome_bands",
     "predictions",
     "track_convergence",
     "values_along",

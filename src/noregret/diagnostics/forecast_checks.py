@@ -26,7 +26,15 @@ from scipy.special import betaln, ndtri
 
 from noregret.space import Array, Indices
 from noregret.strategies import Compression, Strategy
-from noregret.trials import Explanation, Goal, Trial, corrections, latest, sign_of
+from noregret.trials import (
+    Explanation,
+    Goal,
+    OutcomeDecision,
+    Trial,
+    corrections,
+    latest,
+    sign_of,
+)
 
 LEVEL = 0.9  # nominal coverage of the predictive band
 CHANCE = 0.01  # probability of ever raising an alarm if the forecasts are right
@@ -198,6 +206,39 @@ def _tracked(trials: Sequence[Trial], sizes: Array) -> tuple[Array, Indices]:
         waiting = [earlier for earlier in waiting if trials[earlier].number in pending] + [row]
         multiples[row], counts[row] = math.exp(log_q), count
     return multiples, counts
+
+
+def outcome_bands(
+    trials: Sequence[Trial], strategy: Strategy
+) -> dict[tuple[int, str], tuple[float, float]]:
+    """Where the measured outcomes of each proposal were expected: bands by quantile tracking, as
+    those of the values, or the band that decided.
+
+    Args:
+        trials: The trials as ``effective_trials`` gives them.
+        strategy: The study's strategy.
+
+    Returns:
+        Lower and upper end by the trial's number and the outcome's name.
+    """
+    bands: dict[tuple[int, str], tuple[float, float]] = {}
+    rows: dict[str, list[tuple[Trial, OutcomeDecision]]] = {}
+    for trial in trials:
+        for each in strategy.explain(trial.decision).outcomes if trial.decision.model else ():
+            if each.lower is not None and each.upper is not None:
+                bands[trial.number, each.name] = each.lower, each.upper
+            else:
+                rows.setdefault(each.name, []).append((trial, each))
+    for name, pairs in rows.items():
+        std = np.array([math.hypot(each.std, each.noise_std or 0.0) for _, each in pairs])
+        std = np.maximum(std, np.finfo(np.float64).tiny)
+        value = np.array([np.nan if t.asked else t.outcomes.get(name, np.nan) for t, _ in pairs])
+        mean = np.array([each.mean for _, each in pairs])
+        multiple, _ = _tracked([trial for trial, _ in pairs], np.abs(value - mean) / std)
+        ends = zip(mean - multiple * std, mean + multiple * std, strict=True)
+        for (trial, _), (low, high) in zip(pairs, ends, strict=True):
+            bands[trial.number, name] = float(low), float(high)
+    return bands
 
 
 @dataclass(frozen=True, slots=True)
