@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
 from noregret.space import Array, Float, Int, Space
 from research.benchmarks.problem import Problem
@@ -43,6 +45,7 @@ NOISE_FREE = {
     130: 21,
 }
 FUNCTIONS = range(1, 25)
+SIDE = 25  # points per input of the grid on which the best action of a context is sought
 # the first two of every six functions of bbob-constrained: 1 and 3 constraints
 CONSTRAINED = [first + offset for first in range(1, 54, 6) for offset in (0, 1)]
 
@@ -80,6 +83,31 @@ def coco(kind: str, dimension: int, name: str, trials: int) -> Problem:
         observe=None if observed is None else lambda params, rng: observed.value(params),
         limits=clean.limits if kind == "constrained" else None,
     )
+
+
+def in_context(name: str, trials: int) -> Problem:
+    """A function of bbob in three inputs, the first of which is given at every trial."""
+    made = coco("bbob", 3, name, trials)
+    low, high = -5.0, 5.0  # of all inputs of bbob
+    line = np.linspace(low, high, SIDE)
+    grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+
+    def best_in(context: dict[str, float]) -> float:
+        """By a grid of the other two inputs, and L-BFGS from its three best points."""
+
+        def loss(x: Array) -> float:
+            return -made.value({**context, "x1": x[0], "x2": x[1]})
+
+        values = np.array([loss(x) for x in grid])
+        starts = grid[np.argsort(values)[:3]]
+        within = [(low, high)] * 2
+        found = [minimize(loss, x, method="L-BFGS-B", bounds=within).fun for x in starts]
+        return -float(min(*found, values.min()))
+
+    def context(rng: np.random.Generator) -> dict[str, float]:
+        return {"x0": float(rng.uniform(low, high))}
+
+    return replace(made, context=context, best_in=best_in)
 
 
 class _Function:

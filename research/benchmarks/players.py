@@ -21,11 +21,14 @@ from research.benchmarks.problem import Problem
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = "noregret"
+PENDING = {"noregret, 8 pending": 8}  # trials under way at once
+LONGER = 1.5  # times as many trials as with one at a time
 OURS: dict[str, Callable[[], Strategy]] = {
     DEFAULT: nr.InsuredGPUCB,
     "noregret, insurance 0": lambda: nr.InsuredGPUCB(0.0),
     "noregret LogEI": nr.LogEI,
     "random": nr.RandomSearch,
+    **dict.fromkeys(PENDING, nr.InsuredGPUCB),
 }
 TYPICAL = 200  # random points from which the size of a violation is taken
 
@@ -38,7 +41,7 @@ class Player(Protocol):
 
     seconds: float
 
-    def ask(self) -> Any: ...
+    def ask(self, context: dict[str, float] | None = None) -> Any: ...
     def tell(self, params: Any, value: float | None, limits: list[float]) -> None: ...
     def recommend(self) -> Any: ...
 
@@ -47,7 +50,7 @@ class Player(Protocol):
 def player(method: str, problem: Problem, seed: int, *, own_start: bool) -> Iterator[Player]:
     """The player of a method: a key of OURS, or of PEERS, whose process ends with the block."""
     if method in OURS:
-        yield Ours(OURS[method](), problem, seed)
+        yield Ours(OURS[method](), problem, seed, PENDING.get(method, 1))
         return
     peer = PeerProcess(method, problem, seed, own_start)
     try:
@@ -57,20 +60,26 @@ def player(method: str, problem: Problem, seed: int, *, own_start: bool) -> Iter
 
 
 class Ours:
-    """A study of this library."""
+    """A study of this library. pending: how many trials are under way, the oldest is told first."""
 
-    def __init__(self, strategy: Strategy, problem: Problem, seed: int) -> None:
+    def __init__(self, strategy: Strategy, problem: Problem, seed: int, pending: int = 1) -> None:
         outcomes: Any = None
         if problem.limits is not None:
             count = len(problem.limits(problem.initial_points(seed)[0]))
             outcomes = {f"g{i}": nr.AtMost(0.0) for i in range(count)}
-        self.study = nr.Study(problem.space, "maximize", strategy, seed, outcomes=outcomes)
+        context = () if problem.context is None else tuple(problem.context_at(0, seed) or ())
+        self.study = nr.Study(
+            problem.space, "maximize", strategy, seed, outcomes=outcomes, context=context
+        )
         self.seconds = 0.0
+        self._pending, self._waiting = pending, list[nr.Trial]()
         self._asked: nr.Trial | None = None
 
-    def ask(self) -> Any:
+    def ask(self, context: dict[str, float] | None = None) -> Any:
         started = time.perf_counter()
-        self._asked = self.study.ask()
+        while len(self._waiting) < self._pending:
+            self._waiting.append(self.study.ask(context=context))
+        self._asked = self._waiting.pop(0)
         self.seconds = time.perf_counter() - started
         return self._asked.params
 
@@ -89,6 +98,8 @@ class Ours:
             self.study.tell(trial, value, outcomes=outcomes)
 
     def recommend(self) -> Any:
+        if self.study.context:
+            return None
         return self.study.recommended.params if self.study.recommended else None
 
 
@@ -137,7 +148,9 @@ class PeerProcess:
         self._process.stdin.write(json.dumps(message) + "\n")
         self._process.stdin.flush()
 
-    def ask(self) -> Any:
+    def ask(self, context: dict[str, float] | None = None) -> Any:
+        if context is not None:
+            raise RuntimeError(f"{self._method} is not run with context")
         self._send({"op": "ask"})
         assert self._process.stdout is not None
         reply = json.loads(self._process.stdout.readline() or '{"error": "the process ended"}')

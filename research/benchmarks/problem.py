@@ -27,6 +27,8 @@ class Problem:
         fails: whether an evaluation fails.
         scale: what a regret is a share of; None: maximum minus the median of random points.
         limits: measured outcome constraints, ≤ 0 where a point is feasible.
+        context: draws the inputs that are given at a trial, by name.
+        best_in: the largest value in a context, which regret is counted from.
     """
 
     name: str
@@ -41,6 +43,8 @@ class Problem:
     fails: Callable[[Any, np.random.Generator], bool] | None = None
     scale: float | None = None
     limits: Callable[[Any], list[float]] | None = None
+    context: Callable[[np.random.Generator], dict[str, float]] | None = None
+    best_in: Callable[[dict[str, float]], float] | None = None
 
     @property
     def noisy(self) -> bool:
@@ -58,6 +62,14 @@ class Problem:
         """The same for every method."""
         rng = np.random.default_rng([*self.seeds(seed), 1])
         return [self.space.decode(u) for u in random_points(self.space, rng, self.initial)]
+
+    def context_at(self, index: int, seed: int) -> dict[str, float] | None:
+        """The context of trial number ``index``: the same for every method."""
+        rng = np.random.default_rng([*self.seeds(seed), 4, index])
+        return None if self.context is None else self.context(rng)
+
+    def best_in_context(self, context: dict[str, float] | None) -> float:
+        return self.maximum if context is None or self.best_in is None else self.best_in(context)
 
     def measure(self, params: Any, index: int, seed: int) -> float:
         """Observation number ``index`` of a run: the same noise draw for every method."""

@@ -35,7 +35,7 @@ from research.benchmarks import coco, strangers
 from research.benchmarks.constrained import KNOWN, LIMITED, known, limits
 from research.benchmarks.measured import MATERIALS, TABLES, TUNING_TABLES, materials, tables
 from research.benchmarks.peers import PEERS
-from research.benchmarks.players import DEFAULT, OURS, ROOT, player, scale_of
+from research.benchmarks.players import DEFAULT, LONGER, OURS, PENDING, ROOT, player, scale_of
 from research.benchmarks.problem import Problem
 from research.benchmarks.synthetic import (
     HIGH,
@@ -59,6 +59,7 @@ SUITES = (
     *("noisy-5", "constrained-5", "needle", "tables", "mixed", "laboratory", "faults"),
     *("limits", "known", "high", "materials", "many"),
 )
+CONTEXT = "context"  # for choices alone, by cumulative regret: no peer takes a context
 PUBLISHED = ("random", "optuna_tpe", "optuna_gp", "botorch_logei", "skopt")  # peers of the report
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -82,7 +83,7 @@ def instances(suite: str, side: Side, seeds: int) -> Iterator[tuple[int, str]]:
     tune = side == "tune"
     first = 1000 if tune else 0
     kind = suite.partition("-")[0]
-    if kind in ("bbob", "mixint", "noisy", "constrained", "many"):
+    if kind in ("bbob", "mixint", "noisy", "constrained", "many", CONTEXT):
         for number in range(11, 11 + seeds) if tune else range(21, 21 + seeds):
             names = coco.names(kind, range(number, number + 1))
             yield from ((number, name) for name in (names[::4] if kind == "many" else names))
@@ -110,6 +111,7 @@ def make(suite: str, name: str, folder: str | None) -> Problem:
     number = int(name.rpartition("-")[2]) if kind in ("needle", "mixed", "faults") else 0
     makers: dict[str, Callable[[], Problem]] = {
         "many": lambda: coco.coco("bbob", 5, name, MANY),
+        CONTEXT: lambda: coco.in_context(name, TRIALS[3]),
         "strangers": lambda: strangers.strangers(name),
         "needle": lambda: needle(number),
         "mixed": lambda: mixed(number),
@@ -133,21 +135,24 @@ def play(job: Job) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     problem = make(job.suite, job.problem, job.materials)
     given = iter(problem.initial_points(job.seed) if job.start == "common" else ())
+    trials = round(problem.trials * (LONGER if job.method in PENDING else 1))
+    contexts = [problem.context_at(index, job.seed) for index in range(trials)]
+    tops = [problem.best_in_context(context) for context in contexts]
     before = _processor_seconds()
     regrets: list[float | None] = []
     told: list[tuple[float, float]] = []
     with player(job.method, problem, job.seed, own_start=job.start == "own") as optimizer:
-        for index in range(problem.trials):
+        for index in range(trials):
             params = next(given, None)
             if params is None:
-                params = optimizer.ask()
+                params = optimizer.ask(contexts[index])
             if problem.crashes(params, index, job.seed):
                 regrets.append(None)
                 optimizer.tell(params, None, [])
                 continue
             violations = problem.limits(params) if problem.limits else []
             feasible = max(violations, default=0.0) <= 0
-            regret = problem.maximum - problem.value(params)
+            regret = tops[index] - problem.value(params)
             value = problem.measure(params, index, job.seed)
             regrets.append(float(f"{regret:.4g}") if feasible else None)
             told += [(value, regret)] if feasible else []
@@ -258,7 +263,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="research.benchmarks.sweep", description="Regret.")
     parser.add_argument("command", choices=["run", "compare", "table", "report"])
     parser.add_argument("labels", nargs="*", help="compare: the second against the first")
-    parser.add_argument("--suites", nargs="+", default=list(SUITES), choices=SUITES)
+    parser.add_argument("--suites", nargs="+", default=list(SUITES), choices=[*SUITES, CONTEXT])
     parser.add_argument("--methods", nargs="+", default=[DEFAULT])
     parser.add_argument("--side", choices=["tune", "report"], default="report")
     parser.add_argument("--starts", nargs="+", choices=["own", "common"], default=["own"])

@@ -9,7 +9,9 @@ import pytest
 from noregret.errors import ConfigurationError
 from noregret.extensions.warping import Warped
 from noregret.gp import (
+    Dead,
     Factor,
+    Masked,
     Matern,
     SquaredExponential,
     Structure,
@@ -40,6 +42,7 @@ KERNELS: dict[str, Any] = {
             Term(0.6, (Factor(M, (0,)), Factor(None, (2,)), Factor(SE, (1,)))),
         )
     ),
+    "masked": Masked(additive(M, [(0, 1, 2)]), (Dead((2,), (1.0,)),)),
     "warped": Warped(M, (0.5, 2.0, 1.0), (1.5, 0.7, 1.0)),
     "warped sum": Warped(additive(M, [(0,), (1, 2)]), (1.3, 0.8, 1.0), (0.9, 2.2, 1.0)),
 }
@@ -57,6 +60,10 @@ def typed_out(name: str, x: Any, z: Any) -> float:
         return k("m", [0, 1]) * k("se", [2])
     if name == "branch":
         return k("m", [0]) * (0.4 + 0.6 * (x[2] == z[2]) * k("se", [1]))
+
+    if name == "masked":
+        x, z = ([0.5, 0.5, 1.0] if u[2] == 1 else u for u in (x, z))
+        return k("m", [0, 1, 2], x, z)
 
     def bent(u: Any, a: list[float], b: list[float]) -> list[float]:
         return [1 - (1 - v**p) ** q for v, p, q in zip(u, a, b, strict=True)]
@@ -93,12 +100,12 @@ def test_predictions_and_their_gradients(name: str) -> None:
     np.testing.assert_allclose(spread, std, rtol=1e-9)
     for row in range(len(A)):
         for moved in (0, 1):
-            point = A[row] if name == "branch" else A[row] * 0.98 + 0.01
+            point = A[row] if name in ("branch", "masked") else A[row] * 0.98 + 0.01
             numeric = naive.numeric_gradient(
                 lambda x, i=moved: float(posterior.predict(x[None, :])[i][0]), point
             )
             at = posterior.predict_gradients(point[None, :])[2 + moved][0]
-            free = slice(0, 2) if name == "branch" else slice(0, 3)
+            free = slice(0, 2) if name in ("branch", "masked") else slice(0, 3)
             np.testing.assert_allclose(at[free], numeric[free], rtol=1e-4, atol=1e-5)
         assert dmean.shape == dstd.shape == A.shape
 

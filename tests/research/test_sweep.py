@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from research.benchmarks import paired, players, report, sweep
+from research.benchmarks import coco, paired, players, report, sweep
 from research.benchmarks.strangers import strangers
 
 
 def test_the_sides_share_no_instance() -> None:
-    for suite in sweep.SUITES:
+    for suite in (*sweep.SUITES, sweep.CONTEXT):
         tune = set(sweep.instances(suite, "tune", 3))
         published = set(sweep.instances(suite, "report", 5))
         assert tune
@@ -53,6 +54,35 @@ def test_seeds_of_one_problem_are_one_piece_of_evidence() -> None:
     names = ("bowl-8/3", "f7-i21", "hpolib/protein_structure", "laboratory-2")
     problems = ["bowl-8", "f7", "hpolib/protein_structure", "laboratory-2"]
     assert [paired.problem_of(name) for name in names] == problems
+
+
+def test_in_context_regret_is_counted_from_the_best_action_there() -> None:
+    made = coco.in_context("f1-i11", 3)  # a sphere: the context alone keeps from its maximum
+    row = sweep.play(sweep.Job(sweep.CONTEXT, "f1-i11", "random", 11, "own"))
+    assert len(row["regret"]) == 50
+    assert min(row["regret"]) >= 0
+    context = made.context_at(0, 11)
+    assert context == made.context_at(0, 11) != made.context_at(1, 11)
+    assert context is not None
+    best = -made.best_in_context(context)
+    line = np.linspace(-5, 5, 101)
+    tried = [-made.value({**context, "x1": a, "x2": b}) for a in line for b in line]
+    assert best <= min(tried) < best + 0.1
+    assert best > -made.maximum + 1e-3
+
+
+def test_pending_trials_are_told_oldest_first_and_run_longer() -> None:
+    problem = strangers("short-2/100")
+    with players.player("noregret, 8 pending", problem, 0, own_start=True) as optimizer:
+        first = optimizer.ask(None)
+        study = optimizer.study  # type: ignore[attr-defined]
+        assert [trial.state for trial in study.trials] == ["running"] * 8
+        assert first.tolist() == study.trials[0].params.tolist()
+        optimizer.tell(first, 1.0, [])
+        assert optimizer.ask(None).tolist() == study.trials[1].params.tolist()
+        assert [trial.state for trial in study.trials] == ["complete", *["running"] * 8]
+    job = sweep.Job("strangers", "short-2/100", "noregret, 8 pending", 100, "own")
+    assert len(sweep.play(job)["regret"]) == round(problem.trials * players.LONGER)
 
 
 def test_a_run_is_resumed_and_equal_results_are_equal_bytes(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError
-from noregret.gp import Evidence, LogNormal, Matern
+from noregret.gp import Evidence, LogNormal, Masked, Matern
 from noregret.search import log_ei, ucb
 from noregret.space import Array, FixedInputs, Inputs, Space
 from noregret.strategies import insured
@@ -410,6 +410,36 @@ def test_in_context_the_width_is_a_quarter_and_the_rule_is_ucb() -> None:
 
 
 # -- what is recorded and shown --
+
+
+def models(p: Any, dead: tuple[str, ...] = ("none",)) -> float:
+    return -0.15 if p["m"] in dead else float(-((p["x"] - 0.3) ** 2) - (p["y"] - 0.7) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("f", "dead"),
+    [
+        (models, 1),
+        (lambda p: models(p, ("none", "tree")), 2),
+        (lambda p: models(p, ()), 0),
+        (lambda p: p["x"] + p["y"], 0),
+        (lambda p: models(p, ()) + np.random.default_rng(int(1e9 * p["x"])).normal(0, 0.1), 0),
+    ],
+)
+def test_options_under_which_other_inputs_do_nothing_are_found(f: Any, dead: int) -> None:
+    space = {"m": nr.Choice(["none", "net", "tree"]), "x": nr.Float(0, 1), "y": nr.Float(0, 1)}
+    study, rng = nr.Study(space, "maximize"), np.random.default_rng(0)
+    for option in 5 * ["none", "net", "tree"]:
+        params = {"m": option, **dict(zip("xy", rng.random(2).tolist(), strict=True))}
+        study.add(params, f(params))
+    kernel = asked(study).kernel
+    assert (len(kernel.dead) if isinstance(kernel, Masked) else 0) == dead
+    if dead:  # no promise goes there, and a survey does not believe it
+        for _ in range(6):
+            trial = study.ask()
+            study.tell(trial, f(trial.params))
+            assert trial.why.kind != "promise" or f(trial.params) != -0.15
+        assert not isinstance(asked(study).widened(2.0).kernel, Masked)
 
 
 def test_equal_arguments_give_equal_proposals() -> None:

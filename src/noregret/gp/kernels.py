@@ -25,7 +25,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import gamma, kv
 
 from noregret.errors import ConfigurationError, check_range
-from noregret.space import Array
+from noregret.space import Array, Mask
 
 # entries of a covariance matrix computed at once, so that they stay in the processor's cache
 BLOCK = 16_384
@@ -296,6 +296,45 @@ def additive(
             for share, group in zip(weights, groups, strict=True)
         )
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """Points that have ``option`` in the coordinates ``at`` are alike in all other coordinates."""
+
+    at: tuple[int, ...]
+    option: tuple[float, ...]
+
+    def rows(self, A: Array) -> Mask:
+        return np.asarray(np.abs(A[:, self.at] - self.option).max(axis=1) < AGREE)
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """k(φ(x), φ(x')): φ moves the inputs that an option makes dead to ½."""
+
+    kernel: Composed
+    dead: tuple[Dead, ...]
+
+    def covariance(self, lengthscales: Array, A: Array, B: Array) -> Array:
+        return self.kernel.covariance(lengthscales, self._moved(A)[0], self._moved(B)[0])
+
+    def input_gradient(self, lengthscales: Array, A: Array, B: Array, C: Array) -> Array:
+        at, moved = self._moved(A)
+        gradient = self.kernel.input_gradient(lengthscales, at, self._moved(B)[0], C)
+        return np.where(moved, 0.0, gradient)
+
+    def scale_gradient(self, lengthscales: Array, X: Array, C: Array) -> Array:
+        return self.kernel.scale_gradient(lengthscales, self._moved(X)[0], C)
+
+    def _moved(self, A: Array) -> tuple[Array, Mask]:
+        """φ(A), and the entries that it moved."""
+        moved = np.zeros(A.shape, dtype=np.bool_)
+        for each in self.dead:
+            others = np.ones(A.shape[1], dtype=np.bool_)
+            others[list(each.at)] = False
+            moved |= each.rows(A)[:, None] & others
+        return np.where(moved, 0.5, A), moved
 
 
 def composed(kernel: Covariance, dimension: int) -> Composed:

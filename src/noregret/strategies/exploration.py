@@ -20,13 +20,14 @@ from noregret.search import golden_ratio
 from noregret.space import Array, Inputs, Mask, SearchSpace, spread_points
 from noregret.trials import History
 
-LEAST_PATROLS = 100  # number of patrols below which the leash excludes nothing
 # Mean posterior std over the space, in prior stds, of the class a survey looks at, unless that of
 # the fitted class is larger. Larger: surveys look for narrower peaks.
 UNKNOWN = 0.85
 WIDEST = 100.0  # largest factor by which a survey shortens the fitted lengthscales
 TOLERANCE = 0.2  # of log g
-MEAN = 128  # points over which the posterior std is averaged
+# Points that stand for the space: a mean posterior std is taken over so many, and with fewer
+# patrols the leash excludes nothing.
+MEAN = 128
 
 
 def patrol_point(space: SearchSpace, inputs: Inputs, number: int, shift: Array) -> Array:
@@ -76,7 +77,7 @@ class Leash:
             for decision, row in zip(history.decisions, history.rows, strict=True)
             if row is not None and (decision.source == "initial" or decision.is_patrol)
         ]
-        if len(rows) < LEAST_PATROLS or inputs.in_context or inputs.branches:
+        if len(rows) < MEAN or inputs.in_context or inputs.branches:
             return None
         every = space.enumeration()
         if not inputs.is_free.all() or (inputs.levels is None and every is None):
@@ -99,8 +100,8 @@ class Leash:
             sums.setdefault(cell, []).append(float(value))
         mean = {cell: float(np.mean(each)) for cell, each in sums.items()}
         spread = max(mean.values()) - min(mean.values()) if mean else 0.0
-        slack = spread * (LEAST_PATROLS / max(n, LEAST_PATROLS)) ** (1 / (k + 2))
-        complete = n >= LEAST_PATROLS and len(mean) == combinations * per_side**k
+        slack = spread * (MEAN / max(n, MEAN)) ** (1 / (k + 2))
+        complete = n >= MEAN and len(mean) == combinations * per_side**k
         return Leash(per_side, is_free, mean, slack, complete)
 
     def cells(self, A: Array) -> list[tuple[float, ...]]:

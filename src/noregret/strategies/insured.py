@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.gp import MAP, Fit, LogNormal, Matern, Posterior
+from noregret.gp import MAP, Covariance, Fit, LogNormal, Masked, Matern, Posterior
 from noregret.rkhs import merge
 from noregret.search import Acquisition, argmax, log_ei, ucb
 from noregret.space import Array, SearchSpace
@@ -112,7 +112,7 @@ class InsuredGPUCB:
         ConfigurationError: A setting is out of its range.
     """
 
-    algorithm: ClassVar[int] = 4  # raise it with every change of what is proposed
+    algorithm: ClassVar[int] = 5  # raise it with every change of what is proposed
 
     insurance: float = 0.5
     noise_std: float | None = None
@@ -234,7 +234,7 @@ class Asked:
         )
         self.kernel, self.fit, self.memory = surrogate.kernel, surrogate.fit, surrogate.memory
         self.noise_var = self.data.known_noise(self.fit.noise_var)[1]
-        self.posterior = self.condition(self.fit.lengthscales)
+        self.posterior = self.condition(self.fit.lengthscales, self.kernel)
         self.fitted = self.data.fitted_mean(self.posterior)
         self.feasibility = SuccessModel.fit(history, inputs.group, rng)
         is_met = self.feasibility.met(history.X)
@@ -249,8 +249,8 @@ class Asked:
         decided = [each.fixed for each in self.history.decisions if each.model is not None]
         return self.inputs.in_context or (bool(decided) and None not in decided)
 
-    def condition(self, lengthscales: Array) -> Posterior:
-        return self.data.condition(self.kernel, lengthscales, self.fit.noise_var, kriging=True)
+    def condition(self, lengthscales: Array, kernel: Covariance) -> Posterior:
+        return self.data.condition(kernel, lengthscales, self.fit.noise_var, kriging=True)
 
     # -- the decision --
 
@@ -370,7 +370,9 @@ class Asked:
         return self.proposal(x, "survey", g, widened)
 
     def widened(self, g: float) -> Posterior:
-        return self.condition(self.fit.lengthscales / g)
+        """With all inputs alive: a few equal values are no proof that an option is flat."""
+        kernel = self.kernel.kernel if isinstance(self.kernel, Masked) else self.kernel
+        return self.condition(self.fit.lengthscales / g, kernel)
 
     def proposal(
         self, x: Array, kind: Kind, g: float = 1.0, posterior: Posterior | None = None

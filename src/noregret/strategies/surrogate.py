@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Protocol, runtime_checkable
 
@@ -18,13 +18,16 @@ from noregret.errors import ConfigurationError
 from noregret.gp import (
     MAP,
     Covariance,
+    Dead,
     Evidence,
     Factor,
     Fit,
     Kernel,
+    Masked,
     Prior,
     Structure,
     Term,
+    composed,
     fit_inputs,
     refit,
 )
@@ -73,6 +76,10 @@ class FitRequest:
         )
 
     @property
+    def dimension(self) -> int:
+        return self.framed.X.shape[1]
+
+    @property
     def is_due(self) -> bool:
         """Whether the data have grown enough that everything is sought anew."""
         n, previous = len(self.framed.y), self.previous
@@ -107,15 +114,52 @@ def check_surrogate(model: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """The default's own: its kernel, one lengthscale per input."""
+    """The default's own: its kernel, one lengthscale per input. Beside a choice and numbers it asks
+    of each option whether the other inputs do nothing under it, and follows the evidence.
+    """
 
     def fit(self, request: FitRequest) -> Surrogate:
-        evidence = request.evidence(request.kernel)
+        dead = [Dead(tuple(at), tuple(option)) for at, option in request.memory.get("dead", ())]
+        if request.is_due or not dead:
+            plain = self.fitted(request, request.kernel)
+            if request.is_due:
+                dead = dead_options(request, plain.fit)
+            if not dead:
+                return plain
+        return self.fitted(
+            request, Masked(composed(request.kernel, request.dimension), tuple(dead))
+        )
+
+    def fitted(self, request: FitRequest, kernel: Covariance) -> Surrogate:
+        evidence = request.evidence(kernel)
         fit = fit_inputs(evidence, request.rule, request.previous, request.rng)
-        return Surrogate(request.kernel, fit)
+        noted = kernel.dead if isinstance(kernel, Masked) else ()
+        memory = {"dead": [[list(each.at), list(each.option)] for each in noted]} if noted else {}
+        return Surrogate(kernel, fit, memory)
 
 
 PLAIN = Plain()
+
+
+def dead_options(request: FitRequest, fit: Fit) -> list[Dead]:
+    """The options under which the values say that the other inputs do nothing: there are more of
+    them than other inputs, and the evidence is above the prior odds, where one of the options is
+    as likely to be such as none.
+    """
+    inputs, base = request.inputs, request.evidence(request.kernel)
+    first = np.unique(inputs.group, return_index=True)[1]
+    if inputs.of_choices.all() or not inputs.of_choices.any():
+        return []
+    options, others = [], len(first) - 1
+    for choice in np.flatnonzero(inputs.is_choice):
+        at = np.flatnonzero(inputs.group == choice)
+        codes, counts = np.unique(base.X[:, at], axis=0, return_counts=True)
+        options += [Dead(_plain(at), tuple(code)) for code in codes[counts > others].tolist()]
+    least = log_posterior_at(base, fit, first) + math.log(max(len(options), 1))
+    kernel = composed(request.kernel, request.dimension)
+    tried = [replace(base, kernel=Masked(kernel, (option,))) for option in options]
+    at_least = [log_posterior_at(evidence, fit, first) > least for evidence in tried]
+    return [option for option, is_dead in zip(options, at_least, strict=True) if is_dead]
 
 
 def last_memory(history: History) -> Mapping[str, Any]:
@@ -225,7 +269,7 @@ def _terms(
         )
 
 
-def _plain(indices: np.ndarray[tuple[int], np.dtype[np.intp]]) -> tuple[int, ...]:
+def _plain(indices: Indices) -> tuple[int, ...]:
     return tuple(int(i) for i in indices)
 
 
