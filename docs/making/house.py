@@ -43,7 +43,7 @@ FILES = {
     "strategies": 15,
     "study": 11,
     "testing": 4,
-    "theory": 5,
+    "theory": 4,
     "trials": 5,
     "web": 11,
 }
@@ -53,7 +53,7 @@ STUDY_MEMBERS = 36
 DECISION_FIELDS = 12
 ASK_FILES = 21  # the aim is 20
 ASK_FUNCTIONS = 177  # the aim is 120
-SINGLE_READERS = 23  # the aim is 15
+SINGLE_READERS = 21  # the aim is 15
 MODULES_OF_IMPORT, MODULES_OF_FIRST_USE = 1, 55
 DEFAULT_CONSTANTS = 12
 NAMES_TWICE = 0

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from noregret.cli.research import render_capture, render_check, render_rates
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp.kernels import Kernel, Matern, SquaredExponential, covariance
 from noregret.gp.posterior import condition
@@ -39,9 +40,6 @@ from noregret.theory import (
     regret_bound,
     regret_constant,
     regret_rate,
-    render_capture,
-    render_check,
-    render_rates,
 )
 
 SE = SquaredExponential()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -18,12 +19,17 @@ from noregret.diagnostics.presentation import format_number, format_table, spans
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Matern, SquaredExponential
 from noregret.plot import canvas
-from noregret.rkhs import BUILT_IN, Growth, LogGrowth, PowerGrowth, as_growth
+from noregret.rkhs import BUILT_IN, Growth, LogGrowth, NormPower, PowerGrowth, as_growth
+from noregret.rkhs.confidence import horizon_exponent
 from noregret.search import low_discrepancy
+from noregret.space import Array
 from noregret.strategies import Strategy, named, names
 from noregret.study import Progress
 from noregret.testing.comparison import PROBLEMS, Compared, Problem
 from noregret.testing.comparison import compare as compare_strategies
+from noregret.theory.orders import describe_curve, horizon_rate
+
+WIDTH, COLUMN = 100, 20  # characters of a table of theory, and of its first column
 
 # -- compare --
 
@@ -168,6 +174,103 @@ def read_growth(text: str) -> Growth:
     )
 
 
+def render_check(verdict: bounds.Verdict) -> str:
+    """One verdict in full."""
+    rows = [
+        ("widening", verdict.subject),
+        *_setting_rows(verdict.setting),
+        ("regret bound", verdict.rate),
+        ("sublinear", "yes" if verdict.sublinear else "no"),
+        ("captures every f", "yes" if verdict.unbounded else "no"),
+        ("theorem holds", "yes, proved" if verdict.holds else "no, not guaranteed"),
+        ("because", verdict.reason),
+    ]
+    return _rows(rows)
+
+
+def rate_rows(setting: bounds.Setting) -> list[tuple[str, str]]:
+    """Capacity, the corollary's rate, and how fast h may grow, as (name, text)."""
+    rate = bounds.regret_rate(setting)
+    rows = [*_setting_rows(setting), ("regret bound", str(rate))]
+    if isinstance(setting.kernel, Matern) and (setting.norm_power, setting.capacity) == (
+        "paper",
+        "printed",
+    ):
+        printed = bounds.printed_corollary(setting.kernel, setting.dimension)
+        rows.append(("as misprinted", f"{printed} (substitution gives the line above)"))
+    weights = {"any λ_w": None, "λ_w = 0": 0.0, "0 < λ_w < ∞": 1.0, "λ_w = ∞": math.inf}
+    for label, weight in weights.items():
+        limit = bounds.largest_exponent(setting, weight)
+        none = "no growing h is slow enough with a fixed λ"
+        rows.append((f"h, {label}", f"sublinear below t^{limit:.4g}" if limit > 0 else none))
+    if isinstance(setting.kernel, Matern):
+        a = horizon_exponent(setting.kernel.nu, setting.dimension)
+        order = horizon_rate(setting.kernel, setting.dimension)
+        rows.append(
+            (f"λ = T^{a:.4g}", f"{order} up to logarithms on a fixed class: GPUCB(horizon=T)")
+        )
+    return rows
+
+
+def render_rates(setting: bounds.Setting) -> str:
+    """The same as a table."""
+    return _rows(rate_rows(setting))
+
+
+def render_capture(
+    kernel: Kernel,
+    g: Any,
+    b: Any,
+    lengthscale_ratios: Sequence[float] | Array | float,
+    norm_ratio: float,
+) -> str:
+    """The printed t_0 and the refined ones. Refuses what ``capture_time`` refuses."""
+    rows = [
+        ("widening", f"g = {describe_curve(g)}, b = {describe_curve(b)}"),
+        ("θ_0/θ, B/B_0", f"{np.atleast_1d(lengthscale_ratios).tolist()}, {norm_ratio:g}"),
+        ("t_0 as printed", _steps(bounds.capture_time(g, b, lengthscale_ratios, norm_ratio))),
+    ]
+    powers: tuple[NormPower, ...] = ("paper", "tight")
+    for power in powers:
+        t_0 = bounds.refined_capture_time(kernel, g, b, lengthscale_ratios, norm_ratio, power)
+        rows.append((f"needed, {power} norm", _steps(t_0)))
+    return _rows(rows)
+
+
+def _setting_rows(setting: bounds.Setting) -> list[tuple[str, str]]:
+    power = "d" if setting.norm_power == "paper" else "(d/2)"
+    kernel, d = setting.kernel, setting.dimension
+    name = f"Matérn {kernel.nu:g}" if isinstance(kernel, Matern) else "squared exponential"
+    gamma = bounds.capacity_order(kernel, d, setting.capacity)
+    return [
+        ("kernel", f"{name}, {d} input{'s' if d > 1 else ''}"),
+        ("norm bound", f"B_t = b·g^{power}·B_0 ({setting.norm_power})"),
+        ("capacity", f"{gamma} ({setting.capacity})"),
+    ]
+
+
+def _rows(rows: Sequence[tuple[str, str]]) -> str:
+    indent = " " * COLUMN
+    kept = "log\N{NO-BREAK SPACE}t"  # not to be broken across lines
+    filled = "\n".join(
+        textwrap.fill(
+            text.replace("log t", kept),
+            WIDTH,
+            initial_indent=label.ljust(COLUMN),
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+        )
+        for label, text in rows
+    )
+    return filled.replace(kept, "log t")
+
+
+def _steps(t: float) -> str:
+    if t == math.inf:
+        return "never"
+    return f"{t:,.0f} steps" if t < 1e15 else f"{t:.3g} steps"
+
+
 KernelName = Annotated[str, "--kernel", "-k"]
 
 
@@ -196,7 +299,7 @@ def _emit_verdict(target: options.Printer, verdict: bounds.Verdict) -> None:
     names = ("subject", "sublinear", "holds", "rate", "reason")
     document = {name: getattr(verdict, name) for name in names}
     document["captures_f"] = verdict.unbounded
-    target.emit(document, bounds.render_check(verdict))
+    target.emit(document, render_check(verdict))
 
 
 @options.command
@@ -206,7 +309,7 @@ def rates_command(target: options.Printer, *, situation: Situation) -> None:
     Example:
         noregret research theory rates --kernel matern:2.5 --dimension 2
     """
-    target.emit(dict(bounds.rate_rows(situation.setting)), bounds.render_rates(situation.setting))
+    target.emit(dict(rate_rows(situation.setting)), render_rates(situation.setting))
 
 
 @options.command
@@ -301,7 +404,7 @@ def capture_command(
     for power in ("paper", "tight"):
         times[f"{power}_norm"] = bounds.refined_capture_time(of, *curves, ratios, norm_ratio, power)
     document = {key: t if math.isfinite(t) else None for key, t in times.items()}
-    target.emit(document, bounds.render_capture(of, *curves, ratios, norm_ratio))
+    target.emit(document, render_capture(of, *curves, ratios, norm_ratio))
 
 
 @options.command

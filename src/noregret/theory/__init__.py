@@ -3,7 +3,6 @@
 orders        growth orders of t, log t, g and b; capacity γ_t; the rates of the corollary
 bounds        Theorem 1 in numbers: the regret bound, and the step from which f is in the class
 sublinearity  is a schedule, a scaling h or a reference slow enough, and does it capture every f?
-report        the same as plain text
 """
 
 from noregret.gp import GREEDY_SHARE, greedy_information
@@ -28,7 +27,6 @@ from noregret.theory.orders import (
     printed_corollary,
     regret_rate,
 )
-from noregret.theory.report import rate_rows, render_capture, render_check, render_rates
 from noregret.theory.sublinearity import Verdict, check_reference, check_scaling, check_schedule
 
 __all__ = [
@@ -50,13 +48,9 @@ __all__ = [
     "largest_exponent",
     "norm_inflation",
     "printed_corollary",
-    "rate_rows",
     "refined_capture_time",
     "regret_bound",
     "regret_constant",
     "regret_rate",
-    "render_capture",
-    "render_check",
-    "render_rates",
     "simple",
 ]
