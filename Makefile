@@ -48,8 +48,10 @@ build/demo/.ready: pyproject.toml constraints.txt
 	$(DEMO)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS) --editable '.[plot,web]'
 	touch $@
 
+# RIVAL=optuna: against Optuna's Gaussian process, which needs PyTorch.
 demo: build/demo/.ready
-	$(DEMO)/python examples/demo.py
+	$(if $(RIVAL),$(DEMO)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS) optuna torch)
+	RIVAL=$(RIVAL) $(DEMO)/python examples/demo.py
 
 test: setup
 	$(BIN)/python -m pytest -n auto --dist loadgroup

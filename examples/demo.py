@@ -2,12 +2,20 @@
 leaves.
 
 All optimize a straight line with one narrow bump that holds the maximum, from eight seeds, with the
-same noise. Prints a table, draws a picture.
+same noise. Prints a table, draws a picture, and opens the studies on the page.
+
+``RIVAL=optuna`` takes the Gaussian-process sampler of Optuna in place of our own versions of what
+others do. Its picture is the one of README.md: ``make demo RIVAL=optuna``, then ``out/demo.png``.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import warnings
+import webbrowser
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,13 +32,22 @@ from noregret.web.schemas import encode_name
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-TRIALS, NOISE, STARTS = 100, 0.02, 8
-METHODS: dict[str, nr.strategies.Strategy] = {
-    "log-EI, estimated lengthscales": nr.LogEI(),
-    "GP-UCB, estimated lengthscales": nr.GPUCB(),
+RIVAL = os.environ.get("RIVAL", "")
+TRIALS, NOISE, STARTS = 60 if RIVAL else 100, 0.02, 8
+METHODS: dict[str, nr.strategies.Strategy | None] = {
+    **(
+        {"Optuna's GPSampler": None}
+        if RIVAL
+        else {
+            "log-EI, estimated lengthscales": nr.LogEI(),
+            "GP-UCB, estimated lengthscales": nr.GPUCB(),
+        }
+    ),
     "noregret (default)": nr.InsuredGPUCB(),
 }
-STYLES = dict(zip(METHODS, (("0.55", "--"), ("#d95f02", ":"), ("#1b4f9c", "-")), strict=True))
+STYLES = dict(
+    zip([*METHODS][::-1], (("#1b4f9c", "-"), ("#d95f02", ":"), ("0.55", "--")), strict=False)
+)
 
 
 def objective(x: float | Array) -> Array:
@@ -41,14 +58,13 @@ def objective(x: float | Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One method from one start: its points, the values there without noise, and what its model
-    believes at the end (±2 std).
+    """One method from one start: its points, the values there without noise, and the band of its
+    model at the end, where it has one that we know.
     """
 
     values: Array
     points: Array
-    lower: Array
-    upper: Array
+    band: tuple[Array, Array] | None
 
 
 DATABASE = Path("out") / "demo.db"
@@ -57,18 +73,41 @@ GRID = np.linspace(0, 1, 400)[:, None]
 
 def run(job: tuple[str, int]) -> Run:
     method, seed = job
-    rng = np.random.default_rng([seed, 2024])
+    rng, strategy = np.random.default_rng([seed, 2024]), METHODS[method]
     study = nr.Study.create(
-        f"{method}, start {seed}", [(0, 1)], "maximize", METHODS[method], seed, storage=DATABASE
+        f"{method}, start {seed}",
+        {"x": nr.Float(0, 1)},
+        "maximize",
+        strategy or nr.RandomSearch(),
+        seed,
+        storage=DATABASE,
     )
-    study.run(
-        lambda x: float(objective(x[0])) + NOISE * rng.standard_normal(), TRIALS, progress=False
-    )
-    points = np.array([trial.params[0] for trial in study.trials])
+
+    def measured(x: float) -> float:
+        return float(objective(x)) + NOISE * rng.standard_normal()
+
+    if strategy is None:
+        for x, value in optuna_run(measured, seed):
+            study.add({"x": x}, value)
+    else:
+        study.run(lambda p: measured(p["x"]), TRIALS, progress=False)
+    points = np.array([trial.params["x"] for trial in study.trials])
     belief = study.belief()
-    assert belief is not None
-    mean, std = belief.predict(GRID)
-    return Run(objective(points), points, mean - 2 * std, mean + 2 * std)
+    return Run(objective(points), points, None if belief is None else belief.band(GRID))
+
+
+def optuna_run(measured: Callable[[float], float], seed: int) -> list[tuple[float, float]]:
+    """What Optuna's sampler tries at its default settings, and what it measures."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the sampler is experimental
+        study = optuna.create_study(
+            direction="maximize", sampler=optuna.samplers.GPSampler(seed=seed)
+        )
+    study.optimize(lambda trial: measured(trial.suggest_float("x", 0, 1)), TRIALS)
+    return [(trial.params["x"], float(trial.value or 0.0)) for trial in study.trials]
 
 
 def table(runs: dict[str, list[Run]], maximum: float) -> str:
@@ -86,13 +125,12 @@ def table(runs: dict[str, list[Run]], maximum: float) -> str:
 
 def draw(runs: dict[str, list[Run]], maximum: float, path: Path) -> None:
     figure, axes = plt.subplots(1, 3, figsize=(13.5, 3.9), layout="constrained")
-    first, last = next(iter(runs)), list(runs)[-1]
+    first, last = next(iter(runs)), list(runs)[-1]  # the rival, and ours
     stuck = max(range(STARTS), key=lambda seed: simple(runs[first][seed].values, maximum)[-1])
     for axis, name in zip(axes, (first, last), strict=False):
         result = runs[name][stuck]
-        axis.fill_between(
-            GRID[:, 0], result.lower, result.upper, color="0.85", label="what it believes (±2 std)"
-        )
+        if result.band is not None:
+            axis.fill_between(GRID[:, 0], *result.band, color="0.85", label="band of its model")
         axis.plot(GRID[:, 0], objective(GRID[:, 0]), color="black", lw=1.6, label="the objective")
         axis.plot(
             result.points,
@@ -131,8 +169,9 @@ def draw(runs: dict[str, list[Run]], maximum: float, path: Path) -> None:
 def main() -> int:
     jobs = [(name, seed) for name in METHODS for seed in range(STARTS)]
     print(
-        f"Maximising a straight line with one narrow bump: {len(METHODS)} methods,"
-        f" {STARTS} starts, {TRIALS} trials each."
+        f"Maximising a straight line with one narrow bump: {' and '.join(METHODS)},"
+        f" {STARTS} starts, {TRIALS} trials each.\nEvery trial asks a method for a point, measures"
+        " there with noise, and tells it the value. The bar counts runs."
     )
     DATABASE.parent.mkdir(exist_ok=True)
     for old in DATABASE.parent.glob(f"{DATABASE.name}*"):
@@ -151,16 +190,17 @@ def main() -> int:
     print(table(runs, maximum))
     draw(runs, maximum, path)
     shown = list(METHODS)[-1] + ", start 0"
-    command = Path(sys.executable).parent / "noregret"
-    if command.is_relative_to(Path.cwd()):
-        command = command.relative_to(Path.cwd())
+    address = f"http://127.0.0.1:8080/studies/{encode_name(shown)}"
+    serve = [sys.executable, "-m", "noregret", "serve", "--storage", str(DATABASE)]
     print(
         f"\nThe picture is in {path}: left, a fitted model is sure of itself and stays on the wrong"
-        f" hill; middle, ours from the same start.\nEvery trial is in {DATABASE}:"
-        f" nr.Study.open({shown!r}, storage={str(DATABASE)!r}) goes on where it stopped.\nSee the"
-        f" same studies on the page:\n\n    {command} serve --storage {DATABASE}\n\nand open"
-        f" http://127.0.0.1:8080/studies/{encode_name(shown)}"
+        f" hill; middle, ours from the same start.\nEvery trial is in {DATABASE}. The page of ours:"
+        f" {address}\nShown by: noregret serve --storage {DATABASE}",
+        flush=True,
     )
+    if sys.stdout.isatty():  # a person is watching
+        webbrowser.open(address)
+        subprocess.run(serve, check=False)
     return 0
 
 

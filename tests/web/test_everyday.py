@@ -432,6 +432,7 @@ def test_mistakes_are_mended_on_the_page(page: Page, empty: SQLStorage, tmp_path
     page.one("[data-upload] button").click()
     page.until(lambda: "1 trials imported. Kept with them: flask." in page.text("#messages"), "")
     file.write_text("x,kind,value,heat,flask\n0.1,b,1,30,7\n0.2,b,2,30,8\n", encoding="utf-8")
+    page.until(lambda: page.one("[data-upload] button").is_enabled(), "ready again")
     page.one("[data-upload] [type=file]").send_keys(str(file))
     page.one("[data-upload] button").click()
     page.until(lambda: page.one("#known").is_displayed(), "the question")

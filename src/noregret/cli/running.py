@@ -82,7 +82,10 @@ class Program:
         self.space, self.timeout, self.outcomes = space, timeout, outcomes
         names = list(space.parameters)
         try:
-            self.words = shlex.split(command)
+            # on Windows a backslash belongs to a path
+            self.words = shlex.split(command, posix=os.name != "nt")
+            if os.name == "nt":
+                self.words = [word.strip('"') for word in self.words]
         except ValueError as error:
             raise ConfigurationError(
                 f"the command {command!r} cannot be split into words: {error}"
@@ -235,12 +238,12 @@ def _word(value: Any) -> str:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Ends the program and its children: SIGTERM first, then SIGKILL."""
-    for request in (signal.SIGTERM, signal.SIGKILL):
+    for request in ("SIGTERM", "SIGKILL"):
         if process.poll() is not None:
             return
         try:
-            os.killpg(process.pid, request)
-        except (ProcessLookupError, PermissionError):
+            os.killpg(process.pid, getattr(signal, request))
+        except (AttributeError, ProcessLookupError, PermissionError):  # Windows has no groups
             process.kill()
         try:
             process.wait(PATIENCE)

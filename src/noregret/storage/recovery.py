@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from noregret.errors import MissingExtraError, StorageError
 from noregret.storage import codec
@@ -62,7 +61,7 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
     file = Path(name)
     if not file.exists():
         raise StorageError(f"there is no file {str(file)!r}")
-    connection = sqlite3.connect(f"file:{quote(str(file.absolute()))}?mode=ro", uri=True)
+    connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
     connection.text_factory = _decoded
     try:
         return _Reader(connection).read()

@@ -95,7 +95,7 @@ def _outcomes(snapshot: Snapshot) -> Chart:
         columns[f"outcome {name}"] = values = [trial.outcomes.get(name) for trial in trials]
         beyond = sum(value is not None and margin(limit, value) < 0 for value in values)
         texts.append(f"{beyond} of {len(trials)} beyond {name} {limit}")
-    return Chart(f"{'; '.join(texts)}.", columns)
+    return Chart(f"{'; '.join(texts) or 'This study has no limits'}.", columns)
 
 
 def _parallel(snapshot: Snapshot) -> Chart:

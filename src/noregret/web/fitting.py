@@ -280,7 +280,8 @@ _fitter: list[Fitter] = []  # of this process
 
 def start(url: str) -> None:
     """Make this the process that fits the models of a storage."""
-    os.nice(10)  # studies that run on this machine come first
+    if hasattr(os, "nice"):  # not on Windows
+        os.nice(10)  # studies that run on this machine come first
     _fitter[:] = [Fitter(url)]
 
 
