@@ -25,7 +25,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import gamma, kv
 
 from noregret.errors import ConfigurationError, check_range
-from noregret.space import Array, Mask
+from noregret.space import Array
 
 # entries of a covariance matrix computed at once, so that they stay in the processor's cache
 BLOCK = 16_384
@@ -305,9 +305,6 @@ class Dead:
     at: tuple[int, ...]
     option: tuple[float, ...]
 
-    def rows(self, A: Array) -> Mask:
-        return np.asarray(np.abs(A[:, self.at] - self.option).max(axis=1) < AGREE)
-
 
 @dataclass(frozen=True, slots=True)
 class Masked:
@@ -317,24 +314,23 @@ class Masked:
     dead: tuple[Dead, ...]
 
     def covariance(self, lengthscales: Array, A: Array, B: Array) -> Array:
-        return self.kernel.covariance(lengthscales, self._moved(A)[0], self._moved(B)[0])
+        return self.kernel.covariance(lengthscales, self._moved(A), self._moved(B))
 
     def input_gradient(self, lengthscales: Array, A: Array, B: Array, C: Array) -> Array:
-        at, moved = self._moved(A)
-        gradient = self.kernel.input_gradient(lengthscales, at, self._moved(B)[0], C)
-        return np.where(moved, 0.0, gradient)
+        at = self._moved(A)
+        gradient = self.kernel.input_gradient(lengthscales, at, self._moved(B), C)
+        return np.where(at == self._moved(A, 0.25), gradient, 0.0)
 
     def scale_gradient(self, lengthscales: Array, X: Array, C: Array) -> Array:
-        return self.kernel.scale_gradient(lengthscales, self._moved(X)[0], C)
+        return self.kernel.scale_gradient(lengthscales, self._moved(X), C)
 
-    def _moved(self, A: Array) -> tuple[Array, Mask]:
-        """φ(A), and the entries that it moved."""
-        moved = np.zeros(A.shape, dtype=np.bool_)
+    def _moved(self, A: Array, to: float = 0.5) -> Array:
+        moved = A.copy()
         for each in self.dead:
-            others = np.ones(A.shape[1], dtype=np.bool_)
-            others[list(each.at)] = False
-            moved |= each.rows(A)[:, None] & others
-        return np.where(moved, 0.5, A), moved
+            others = np.setdiff1d(np.arange(A.shape[1]), each.at)
+            rows = np.abs(A[:, each.at] - each.option).max(axis=1) < AGREE
+            moved[np.ix_(rows, others)] = to
+        return moved
 
 
 def composed(kernel: Covariance, dimension: int) -> Composed:

@@ -76,10 +76,6 @@ class FitRequest:
         )
 
     @property
-    def dimension(self) -> int:
-        return self.framed.X.shape[1]
-
-    @property
     def is_due(self) -> bool:
         """Whether the data have grown enough that everything is sought anew."""
         n, previous = len(self.framed.y), self.previous
@@ -119,47 +115,41 @@ class Plain:
     """
 
     def fit(self, request: FitRequest) -> Surrogate:
-        dead = [Dead(tuple(at), tuple(option)) for at, option in request.memory.get("dead", ())]
-        if request.is_due or not dead:
-            plain = self.fitted(request, request.kernel)
-            if request.is_due:
-                dead = dead_options(request, plain.fit)
-            if not dead:
-                return plain
-        return self.fitted(
-            request, Masked(composed(request.kernel, request.dimension), tuple(dead))
+        looks = request.inputs.is_choice.any() and request.is_due
+        dead = (
+            () if looks else tuple(Dead(*map(tuple, at)) for at in request.memory.get("dead", ()))
         )
-
-    def fitted(self, request: FitRequest, kernel: Covariance) -> Surrogate:
-        evidence = request.evidence(kernel)
-        fit = fit_inputs(evidence, request.rule, request.previous, request.rng)
-        noted = kernel.dead if isinstance(kernel, Masked) else ()
-        memory = {"dead": [[list(each.at), list(each.option)] for each in noted]} if noted else {}
-        return Surrogate(kernel, fit, memory)
+        d = request.framed.X.shape[1]
+        while True:
+            kernel = Masked(composed(request.kernel, d), dead) if dead else request.kernel
+            evidence = request.evidence(kernel)
+            fit = fit_inputs(evidence, request.rule, request.previous, request.rng)
+            if dead or not looks or not (dead := dead_options(request, fit)):
+                memory = {"dead": [[list(each.at), list(each.option)] for each in dead]}
+                return Surrogate(kernel, fit, memory if dead else {})
 
 
 PLAIN = Plain()
 
 
-def dead_options(request: FitRequest, fit: Fit) -> list[Dead]:
+def dead_options(request: FitRequest, fit: Fit) -> tuple[Dead, ...]:
     """The options under which the values say that the other inputs do nothing: there are more of
     them than other inputs, and the evidence is above the prior odds, where one of the options is
     as likely to be such as none.
     """
     inputs, base = request.inputs, request.evidence(request.kernel)
-    first = np.unique(inputs.group, return_index=True)[1]
-    if inputs.of_choices.all() or not inputs.of_choices.any():
-        return []
-    options, others = [], len(first) - 1
-    for choice in np.flatnonzero(inputs.is_choice):
+    first, options = np.unique(inputs.group, return_index=True)[1], list[Dead]()
+    for choice in np.flatnonzero(inputs.is_choice & ~inputs.is_choice.all()):
         at = np.flatnonzero(inputs.group == choice)
         codes, counts = np.unique(base.X[:, at], axis=0, return_counts=True)
-        options += [Dead(_plain(at), tuple(code)) for code in codes[counts > others].tolist()]
+        options += [Dead(_plain(at), tuple(c)) for c in codes[counts >= len(first)].tolist()]
     least = log_posterior_at(base, fit, first) + math.log(max(len(options), 1))
-    kernel = composed(request.kernel, request.dimension)
-    tried = [replace(base, kernel=Masked(kernel, (option,))) for option in options]
-    at_least = [log_posterior_at(evidence, fit, first) > least for evidence in tried]
-    return [option for option, is_dead in zip(options, at_least, strict=True) if is_dead]
+
+    def gains(option: Dead) -> bool:
+        kernel = Masked(composed(request.kernel, base.X.shape[1]), (option,))
+        return log_posterior_at(replace(base, kernel=kernel), fit, first) > least
+
+    return tuple(filter(gains, options))
 
 
 def last_memory(history: History) -> Mapping[str, Any]:
