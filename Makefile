@@ -10,7 +10,7 @@ PIP := python -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-gpu locks demo test test-quick coverage soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-workers bench-web bench-calibration bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup setup-gpu locks demo test test-quick coverage soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-workers bench-web bench-calibration bench-adapters bench-report docs docs-serve theory dist clean
 
 setup: $(VENV)/.ready
 
@@ -160,6 +160,10 @@ bench-web: setup
 # The documentation site in site/, strictly: a broken link or a page in no menu is an error. It can be read from the folder, offline.
 docs: setup
 	$(BIN)/zensical build --clean --strict
+
+# docs/theory.md as a PDF, printed by Chromium: skipped where there is none. CHROMIUM=<path> names one.
+theory: setup
+	$(BIN)/python -m docs.making.paper out/theory.pdf
 
 docs-serve: setup
 	$(BIN)/zensical serve

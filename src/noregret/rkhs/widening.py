@@ -38,7 +38,7 @@ class LogGrowth:
         check_range("the rate of LogGrowth", self.rate, "(0, ∞)")
 
     def __call__(self, t: float) -> float:
-        return 1 + self.rate * math.log1p(t)  # theory.md#schedules
+        return 1 + self.rate * math.log1p(t)  # theory.md#speed
 
 
 @dataclass(frozen=True, slots=True)
