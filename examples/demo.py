@@ -58,17 +58,14 @@ def objective(x: float | Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One method from one start: its points, the values there without noise, and the band of its
-    model at the end, where it has one that we know.
-    """
+    """One method from one start: its points, and the values there without noise."""
 
     values: Array
     points: Array
-    band: tuple[Array, Array] | None
 
 
 DATABASE = Path("out") / "demo.db"
-GRID = np.linspace(0, 1, 400)[:, None]
+GRID = np.linspace(0, 1, 400)
 
 
 def run(job: tuple[str, int]) -> Run:
@@ -92,8 +89,7 @@ def run(job: tuple[str, int]) -> Run:
     else:
         study.run(lambda p: measured(p["x"]), TRIALS, progress=False)
     points = np.array([trial.params["x"] for trial in study.trials])
-    belief = study.belief()
-    return Run(objective(points), points, None if belief is None else belief.band(GRID))
+    return Run(objective(points), points)
 
 
 def optuna_run(measured: Callable[[float], float], seed: int) -> list[tuple[float, float]]:
@@ -129,9 +125,7 @@ def draw(runs: dict[str, list[Run]], maximum: float, path: Path) -> None:
     stuck = max(range(STARTS), key=lambda seed: simple(runs[first][seed].values, maximum)[-1])
     for axis, name in zip(axes, (first, last), strict=False):
         result = runs[name][stuck]
-        if result.band is not None:
-            axis.fill_between(GRID[:, 0], *result.band, color="0.85", label="band of its model")
-        axis.plot(GRID[:, 0], objective(GRID[:, 0]), color="black", lw=1.6, label="the objective")
+        axis.plot(GRID, objective(GRID), color="black", lw=1.6, label="the objective")
         axis.plot(
             result.points,
             result.values,
@@ -142,7 +136,7 @@ def draw(runs: dict[str, list[Run]], maximum: float, path: Path) -> None:
             label="evaluated",
         )
         axis.set(
-            title=f"{name}\nafter {TRIALS} trials, start {stuck}",
+            title=f"{name}\n{TRIALS} trials, start {stuck} of {STARTS}",
             xlabel="x",
             ylabel="f(x)",
             ylim=(-0.2, 1.4),
