@@ -8,6 +8,7 @@ import pytest
 import noregret as nr
 from noregret.errors import ConfigurationError
 from noregret.extensions.subspace import LONGEST, Embedding
+from noregret.space import Array
 
 
 @pytest.mark.parametrize("d", [3, 10, 50])
@@ -81,3 +82,73 @@ def test_mistakes() -> None:
         with pytest.raises(ConfigurationError):
             make()
     assert nr.Subspace().theorem.startswith("none before")
+
+
+def ridge(seed: int, d: int) -> tuple[Array, Any]:
+    """A function of two oblique directions (d, 2), and itself."""
+    A = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, 2)))[0]
+
+    def value(x: Any) -> float:
+        z = (np.asarray(x) - 0.5) @ A
+        return float(np.sin(5 * z[0]) + np.sin(5 * z[1]))
+
+    return A, value
+
+
+def least_cosine(A: Array, directions: Array) -> float:
+    """1 if the span of A lies in that of the directions."""
+    return float(np.linalg.svd(A.T @ directions)[1].min())
+
+
+def test_directions_are_recovered_from_fewer_differences_than_inputs_have() -> None:
+    """Ten differences at each of 8 points of 20 inputs; those of shuffled slopes tell nothing."""
+    good, control = [], []
+    for seed in range(6):
+        A, value = ridge(seed, 20)
+        strategy = nr.Subspace(learn=8, seed=seed)
+        path = strategy._differences(20)
+        assert len(path) == 8 * 11
+        assert np.all((path >= 0) & (path <= 1))
+        told = {n: value(x) for n, x in enumerate(path)}
+        learnt = strategy._learnt(20, told)
+        assert learnt is not None
+        directions, count = learnt
+        np.testing.assert_allclose(directions.T @ directions, np.eye(20), atol=1e-9)
+        assert 2 <= count <= 6
+        good.append(least_cosine(A, directions[:, :count]))
+        shuffled = dict(
+            zip(told, np.random.default_rng(seed).permutation(list(told.values())), strict=True)
+        )
+        wrong = strategy._learnt(20, shuffled)
+        assert wrong is not None
+        control.append(least_cosine(A, wrong[0][:, :count]))
+    assert np.mean(good) > 0.85
+    assert np.mean(control) < 0.5
+
+
+def test_differences_come_first_and_the_search_lies_in_the_span() -> None:
+    _, value = ridge(1, 6)
+    study = nr.Study([(0, 1)] * 6, "maximize", nr.Subspace(learn=4, patience=LONGEST), seed=1)
+    study.run(value, trials=24)
+    first, rest = study.trials[:16], study.trials[16:]
+    assert all(trial.decision.source == "initial" for trial in first)
+    assert [trial.decision.payload["difference"] for trial in first] == list(range(16))
+    counts = {trial.decision.payload["directions"] for trial in rest}
+    assert len(counts) == 1
+    assert 2 <= counts.pop() <= 4
+    told = {n: float(trial.value or 0.0) for n, trial in enumerate(first)}
+    learnt = nr.Subspace(learn=4)._learnt(6, told)
+    assert learnt is not None
+    embedding = Embedding.along(*learnt)
+    inside = [
+        np.asarray(t.params)
+        for t in rest
+        if np.all((np.array(t.params) > 0) & (np.array(t.params) < 1))
+    ]
+    for x in inside:  # not cut off at the cube
+        away = (x - 0.5) - embedding.basis @ (np.linalg.pinv(embedding.basis) @ (x - 0.5))
+        assert np.abs(away).max() < 1e-6
+    assert study.replay().number is None
+    flat = nr.Study([(0, 1)] * 6, "maximize", nr.Subspace(learn=1), seed=1)
+    flat.run(lambda x: 1.0, trials=6)  # nothing to learn: random directions
+    assert flat.trials[-1].decision.payload["directions"] == 4

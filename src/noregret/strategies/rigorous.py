@@ -51,11 +51,11 @@ from noregret.strategies.rigorous_outcomes import (
     OutcomeAssumptions,
     OutcomeBand,
     best_case_margin,
+    margin_bands,
     margin_history,
     may_be_feasible,
     of_outcome,
     optimistic,
-    outcome_bands,
     outcome_beliefs,
     search,
 )
@@ -344,7 +344,7 @@ class RadiusGPUCB:
         assert me is not None
         value, top = None, history.without_value[:3]
         for least in (0.0, 1.0):
-            limits = outcome_bands(self, space, history, least)
+            limits = margin_bands(self, space, history, least)
             theta = shortest = np.min([each.lengthscales for each in limits], axis=0)
             acquisition = best_case_margin(limits)
             if len(history.X):

@@ -142,7 +142,7 @@ class OutcomeBand(ClassBand):
         )
 
 
-def outcome_bands(
+def margin_bands(
     strategy: RadiusGPUCB, space: SearchSpace, history: History, least: float = 0.0
 ) -> tuple[OutcomeBand, ...]:
     """The bands of all measured outcomes; the others are unconstrained."""
