@@ -15,7 +15,7 @@ from noregret import AdaptiveGPUCB, OutcomeAssumptions
 from noregret.errors import ConfigurationError
 from noregret.rkhs import RadiusBand
 from noregret.strategies.rigorous import RadiusGPUCB
-from noregret.strategies.rigorous_outcomes import may_be_feasible, outcome_bands
+from noregret.strategies.rigorous_outcomes import margin_bands, may_be_feasible
 from noregret.testing.problems import rkhs_sample
 
 NOISE, THETA, NORM, LIMIT = 0.02, 0.3, 1.5, 0.1
@@ -61,7 +61,7 @@ def test_the_point_is_the_best_of_what_may_be_feasible() -> None:
     for number in (4, 6, 8):
         history, rule = study._history(study.trials[:number]), study.strategy
         assert isinstance(rule, RadiusGPUCB)
-        limits = outcome_bands(rule, study.space, history)
+        limits = margin_bands(rule, study.space, history)
         (each,) = limits
         assert each.strategy.delta == pytest.approx(0.05)  # δ shared by two bands
         trial = study.trials[number]
@@ -211,7 +211,7 @@ def test_withdrawn_points_are_left_alone_by_limits_too() -> None:
     xs = [float(trial.params[0]) for trial in [*gone, asked]]
     assert np.abs(np.subtract.outer(xs, xs))[np.triu_indices(3, 1)].min() > 0.01
     history = study._history(study.trials[:-1])
-    bands = outcome_bands(strategy, study.space, history)
+    bands = margin_bands(strategy, study.space, history)
     low, high = bands[0].band.bounds(study.space.encode(asked.params)[None, :])
     recorded = asked.decision.payload["outcomes"][0]
     assert recorded["upper"] is not None
