@@ -14,7 +14,7 @@ from noregret.diagnostics import (
     LEVEL,
     check_calibration,
     effective_trials,
-    outcome_bands,
+    outcome_forecasts,
     predictions,
 )
 from noregret.diagnostics.forecast_checks import ENOUGH, GAUSSIAN, NARROWEST, RATE
@@ -302,7 +302,7 @@ def test_bands_of_outcomes_follow_the_outcomes() -> None:
         x, y = trial.params
         c = np.sin(9 * x) * y - 0.3 + 0.1 * rng.standard_normal()
         study.tell(trial, x + y, outcomes={"c": c})
-    bands = outcome_bands(study.trials, study.strategy)
+    bands = outcome_forecasts(study.trials, study.strategy)
     marks = [
         bands[trial.number, "c"][0] <= trial.outcomes["c"] <= bands[trial.number, "c"][1]
         for trial in study.trials
@@ -323,5 +323,5 @@ def test_bands_of_outcomes_follow_the_outcomes() -> None:
         proved.add([x], x, outcomes={"c": x - 0.6})
     trial = proved.ask()
     (each,) = proved.strategy.explain(trial.decision).outcomes
-    found = outcome_bands(proved.trials, proved.strategy)
+    found = outcome_forecasts(proved.trials, proved.strategy)
     assert found == {(trial.number, "c"): (each.lower, each.upper)}

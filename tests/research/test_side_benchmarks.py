@@ -5,6 +5,7 @@ from what was measured.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -29,12 +30,14 @@ from research.benchmarks import (
 )
 from research.benchmarks.synthetic import needle, standard
 
+ROOT = Path(__file__).parents[2]
+
 # -- calibration --
 
 
 def run(suite: str, *looks: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A run of the kind *study* in which all is well."""
-    fine = {"n": 30, "left": 1.0, "surely": 1.0, "regret": 0.5, "seen": 20.0, "error": 1.0}
+    fine = {"n": 30, "left": 1.0, "regret": 0.5, "seen": 20.0, "error": 1.0}
     fine |= {"few": 0.0, "one": 0.9, "two": 0.95}
     columns = [[{**fine, **look}[name] for name in calibration.LOOK] for look in looks or [{}]]
     return {
@@ -50,7 +53,7 @@ def run(suite: str, *looks: dict[str, Any], **more: Any) -> dict[str, Any]:
         "values": 10,
         "multiple": 20.0,
         "earlier": 30.0,
-        "expected": [10, 10],
+        "progress": [10, 10],
         "slice": 1.0,
         "shares": [[3, 3, 1, 0.1]],
         "alarm": False,
@@ -67,19 +70,19 @@ def test_calibration_verdicts_turn_with_the_numbers() -> None:
 
     good = run("needle")
     assert missed(good) == set()
-    bands = "Trust and trials: 90% bands of values to come"
+    bands = "trial: expects a to b (90%)"
     assert missed(good, run("mixed", inside=8)) == {bands}  # in every suite
     assert missed(good, run("mixed", inside=10)) == {bands}  # too wide
     assert missed(run("needle", multiple=31.0)) == {"their width"}
     left = "left: at most a better"
-    stops = [f"`LeftBelow`, {gain:.0%} of that distance" for gain in calibration.STOPS]
+    stops = [f"`LeftBelow`, {gain:.0%} of the scale" for gain in calibration.STOPS]
     assert missed(run("needle", {"regret": 1.1})) == {left, stops[0]}
     assert missed(run("needle", {"regret": 6.0})) == {left, *stops}
-    unknown = {"left": None, "surely": None, "regret": 9.0}
+    unknown = {"left": None, "regret": 9.0}
     assert missed(run("needle", unknown, {})) == set()  # it says so
-    assert missed(run("needle", {"left": 15.0, "surely": 15.0})) == {left}  # it says nothing
+    assert missed(run("needle", {"left": 15.0})) == {left}  # it says nothing
     assert missed(run("needle", {"left": 1.0, "seen": 0.6})) == {left}  # above the range
-    expected = "recommended: the model expects a ± b"
+    expected = "recommended: expects a ± b"
     assert missed(run("needle", {"error": 2.1}, {})) == {expected}
     assert missed(run("needle", {"error": 2.1, "few": 1.0}, {})) == set()  # it says so
     assert missed(run("needle", {"one": 0.6})) == {"recommended: 90% of repeats between a and b"}
@@ -91,9 +94,9 @@ def test_calibration_verdicts_turn_with_the_numbers() -> None:
     planted = {"suite": "planted", "problem": "a slip among repeats", "method": "fault"}
     assert missed({**planted, "found": False, "false": False}) == {"alarm: a slip among repeats"}
     assert missed({**planted, "found": True, "false": True}) == {"alarm: a slip among repeats"}
-    limits = {"suite": "limits", "method": "limits", "bands": 0.95, "forecasts": [10, 9, 5.0, 5.0]}
+    limits = {"suite": "limits", "method": "limits", "bands": 0.95, "forecasts": [10, 9]}
     assert missed({**limits, "looks": [[30, 0.95, 1, 0.1, 0]]}) == set()
-    sure = "keeps limits: with a chance of ≥ 90%"
+    sure = "keeps limits: chance ≥ 90%"
     assert missed({**limits, "looks": [[30, 0.95, 0, 0.1, 0]]}) == {sure}
     context = {"suite": "constrained-5", "method": "context"}
     assert len(missed({**context, "looks": [[0.95, 0, 0], [0.5, 0, 1]]})) == 2
@@ -138,8 +141,52 @@ def test_the_section_on_calibration(tmp_path: Path) -> None:
     row = run("needle")
     sweep.append(tmp_path, row.pop("suite"), row)
     text = calibration.section(tmp_path)
-    assert "| alarm: stuck | ≤ 2% of the clean runs | 0.0% of 1 | kept |" in text
+    assert "|alarm: stuck|≤ 2% of clean runs|0.0% of 1|kept|" in text
     assert "**missed**" not in text
+
+
+def test_every_number_that_is_shown_has_its_row(tmp_path: Path) -> None:
+    """Each line of `show`, each heading of the page under which a number stands, each alarm; and
+    the tests of those that are no estimates exist.
+    """
+    limited = {"problem": "p", "seed": 0, "start": "own", "looks": [[30, 0.95, 1, 0.1, 1]]}
+    for suite, row in (
+        ("needle", run("needle")),
+        ("limits", {**limited, "method": "limits", "bands": 1.0, "forecasts": [10, 9]}),
+        ("constrained-5", {**limited, "method": "context", "looks": [[0.95, 1, 1]]}),
+    ):
+        sweep.append(tmp_path, suite, row)
+    rows = [line.split("|")[1] for line in calibration.section(tmp_path).splitlines()[4:]]
+    named = {word.strip() for row in rows for word in re.split(r"[:;,]", row)}
+    shell = (ROOT / "src/noregret/cli/output.py").read_text(encoding="utf-8")
+    labels = set(re.findall(r'rows\["([a-z ]+)"\]', shell)) | {"best", "limits"}
+    assert {"recommended", "left", "certified", "resolution", "keeps limits"} <= labels
+    assert labels - named == set()
+    templates = ROOT / "src/noregret/web/templates"
+    pages = [(templates / f"{name}.html").read_text("utf-8") for name in ("overview", "trust")]
+    headings = {
+        heading.strip().lower()
+        for page in pages
+        for heading in re.findall(r"<h[23]>([^<{]+)</h[23]>|key, \"\w+\", \"([^\"]+)\"", page)
+        for heading in heading
+        if heading
+    }
+    other = {  # heading → the name of its row; "" where no number is stated
+        "best result so far": "best",
+        "how much better it could get": "left",
+        "were the predictions right?": "coverage",
+        "noise": "model",
+        "lengthscales": "model",
+        "widening": "model",
+        "width and norm bound": "model",
+        "information gain": "model",
+        "timeline": "trials",
+        "from inputs to value": "trials",
+        "guarantee": "",
+    }
+    assert {other.get(heading, heading) for heading in headings} - {""} - named == set()
+    for _, _, test in calibration.EXACT:
+        assert (ROOT / "tests" / f"{test}.py").exists()
 
 
 # -- speed --

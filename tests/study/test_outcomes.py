@@ -210,3 +210,29 @@ def test_how_sure_it_must_be() -> None:
         hopeless.add([x], x, outcomes={"t": x})
     assert hopeless.recommend().number == 0  # the surest one
     assert hopeless.recommend().feasible is False
+
+
+def test_bands_of_outcomes_cover_where_the_fitted_class_is_too_sure() -> None:
+    averaged: list[float] = []
+    fitted: list[float] = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        phase, slope = rng.random(2) * 6
+        study = nr.Study([(0, 1)] * 2, "maximize", outcomes={"c": nr.AtMost(0.0)})
+        X, A = rng.random((12, 2)), rng.random((50, 2))
+
+        def c(x: np.ndarray, phase: float = phase, slope: float = slope) -> np.ndarray:
+            return np.asarray(np.sin(3 * x[:, 0] + phase) * np.cos(slope * x[:, 1]))
+
+        for x, value in zip(X, c(X) + 0.05 * rng.standard_normal(12), strict=True):
+            study.add(x, float(x[0]), outcomes={"c": float(value)})
+        belief = study.belief()
+        assert belief is not None
+        (outcome,) = belief.outcomes
+        for found, (low, high) in (
+            (averaged, outcome.band(A)),
+            (fitted, [-end for end in outcome.margin.band(A)][::-1]),
+        ):
+            found.append(float(np.mean((low <= c(A)) & (c(A) <= high))))
+    assert np.mean(averaged) > 0.9
+    assert np.mean(fitted) < np.mean(averaged) - 0.03

@@ -9,7 +9,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from noregret.diagnostics import GAUSSIAN, LEVEL, effective_trials, outcome_bands
+from noregret.diagnostics import (
+    GAUSSIAN,
+    LEVEL,
+    Prediction,
+    effective_trials,
+    outcome_forecasts,
+    predictions,
+)
 from noregret.diagnostics.presentation import format_number, format_table, plus_minus
 from noregret.errors import TrialError
 from noregret.space import Candidates, Choice, Float, Int, Parameter, Space, named_params
@@ -170,7 +177,8 @@ def trial_table(study: Study, trials: Sequence[Trial], *, results: bool = True) 
     for name, parameter in study.space.parameters.items():
         cells = [shown(point[name]) if name in point else "" for point in points]
         columns.append((name, not isinstance(parameter, Choice), cells))
-    columns.append(("why", False, [choice_text(trial) for trial in trials]))
+    made = forecasts(study)
+    columns.append(("why", False, [choice_text(trial, made) for trial in trials]))
     columns.append(("note", False, [_remark(trial) for trial in trials]))
     names, right, cells_of = zip(*(column for column in columns if any(column[2])), strict=True)
     rows = list(zip(*cells_of, strict=True))
@@ -194,16 +202,27 @@ def _first_line(text: str | None) -> str:
     return (text or "").partition("\n")[0]
 
 
-def choice_text(trial: Trial) -> str:
+def ends_text(low: float, high: float, joint: str) -> str:
+    """Both ends of a band, to the digits that its width has."""
+    return joint.join(plus_minus(end, (high - low) / 2).split()[0] for end in (low, high))
+
+
+def forecasts(study: Study) -> dict[int, Prediction]:
+    """By the trial's number."""
+    made = predictions(effective_trials(study.trials), study.goal, study.strategy)
+    return {each.number: each for each in made if each is not None}
+
+
+def choice_text(trial: Trial, made: Mapping[int, Prediction]) -> str:
     """Why the point was chosen, in a few words."""
     if trial.decision.source == "retry":
         return f"trial {trial.corrects} again"
     if trial.corrects is not None:
         return f"corrects trial {trial.corrects}"
-    model = trial.decision.model
-    if model is not None:
-        kind = "survey of a wider class" if model.kind == "survey" else "model"
-        return f"{kind}, expects {plus_minus(model.mean, model.std)}"
+    if trial.number in made:
+        kind = "survey of a wider class" if trial.why.kind == "survey" else "model"
+        ends = ends_text(made[trial.number].low, made[trial.number].high, " to ")
+        return f"{kind}, expects {ends} ({LEVEL:.0%})"
     return "initial design" if trial.decision.source == "initial" else trial.decision.source
 
 
@@ -214,7 +233,7 @@ def trial_text(study: Study, trial: Trial) -> str:
         "value": format_number(trial.value),
         "noise": format_number(trial.noise_std),
         "outcomes": outcomes_text(study, trial),
-        "why": choice_text(trial),
+        "why": choice_text(trial, forecasts(study)),
         "asked (UTC)": trial.created,
         "begun (UTC)": trial.started,
         "ended (UTC)": trial.finished,
@@ -231,15 +250,13 @@ def trial_text(study: Study, trial: Trial) -> str:
         return text
     explanation = study.strategy.explain(trial.decision)
     reasons = [(name, shown(value)) for name, value in as_json(trial.decision.model).items()]
-    bands = outcome_bands(effective_trials(study.trials), study.strategy)
+    bands = outcome_forecasts(effective_trials(study.trials), study.strategy)
     for each in explanation.outcomes:
         expected = format_number(each.mean, 4)
         if (trial.number, each.name) in bands:
-            low, high = (format_number(end, 4) for end in bands[trial.number, each.name])
-            expected += f", {low} to {high}" + ("" if explanation.proved else f" ({LEVEL:.0%})")
-        reasons.append(
-            (f"expected {each.name}", f"{expected}, {each.chance:.0%} likely within its limit")
-        )
+            expected = ends_text(*bands[trial.number, each.name], " to ")
+            expected += "" if explanation.proved else f" ({LEVEL:.0%})"
+        reasons.append((f"expected {each.name}", expected))
     for name, value in explanation.numbers.items():
         values = value if isinstance(value, (list, tuple)) else [value]
         reasons.append((name, ", ".join(map(shown, values))))
@@ -297,8 +314,8 @@ def expected_text(mean: float, std: float | None, repeat_std: float | None) -> s
     if repeat_std is None:
         return text
     half = GAUSSIAN * repeat_std
-    low, high = (plus_minus(mean + end, repeat_std).split()[0] for end in (-half, half))
-    return f"{text}, {LEVEL:.0%} of repeats between {low} and {high}"
+    ends = ends_text(mean - half, mean + half, " and ")
+    return f"{text}, {LEVEL:.0%} of repeats between {ends}"
 
 
 def left_text(gain: float | None, chance: float) -> str:

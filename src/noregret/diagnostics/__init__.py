@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         Prediction,
         check_calibration,
         effective_trials,
-        outcome_bands,
+        outcome_forecasts,
         predictions,
     )
     from noregret.diagnostics.reasons import Convergence, Reason, track_convergence, why
@@ -35,7 +35,7 @@ __all__ = [
     "effective_trials",
     "half_beliefs",
     "importances",
-    "outcome_bands",
+    "outcome_forecasts",
     "predictions",
     "track_convergence",
     "values_along",

@@ -40,6 +40,7 @@ LEVEL = 0.9  # nominal coverage of the predictive band
 CHANCE = 0.01  # probability of ever raising an alarm if the forecasts are right
 GAUSSIAN = float(ndtri(0.5 + LEVEL / 2))  # half-width of a Gaussian's band, in standard deviations
 RATE = 0.15  # step of log half-widths; larger ones follow sooner and scatter more
+OUTCOME_START = 3.5  # first half-width of outcomes, whose models are too sure; larger errs less
 NARROWEST = 0.1  # least half-width: values that agree exactly would make the band a point
 ENOUGH = 15  # values after which bands count as calibrated: q has had time to move
 
@@ -189,11 +190,13 @@ def _column(values: Sequence[object], name: str) -> Array:
     return np.array([getattr(value, name) for value in values], dtype=np.float64)
 
 
-def _tracked(trials: Sequence[Trial], sizes: Array) -> tuple[Array, Indices]:
+def _tracked(
+    trials: Sequence[Trial], sizes: Array, start: float = GAUSSIAN
+) -> tuple[Array, Indices]:
     """How many standard deviations each band reaches, and how many values set it: those known
     when its point was asked for.
     """
-    log_q, count = math.log(GAUSSIAN), 0
+    log_q, count = math.log(start), 0
     multiples, counts = np.empty(len(trials)), np.zeros(len(trials), dtype=np.intp)
     waiting: list[int] = []
     for row, trial in enumerate(trials):
@@ -208,7 +211,7 @@ def _tracked(trials: Sequence[Trial], sizes: Array) -> tuple[Array, Indices]:
     return multiples, counts
 
 
-def outcome_bands(
+def outcome_forecasts(
     trials: Sequence[Trial], strategy: Strategy
 ) -> dict[tuple[int, str], tuple[float, float]]:
     """Where the measured outcomes of each proposal were expected: bands by quantile tracking, as
@@ -234,7 +237,8 @@ def outcome_bands(
         std = np.maximum(std, np.finfo(np.float64).tiny)
         value = np.array([np.nan if t.asked else t.outcomes.get(name, np.nan) for t, _ in pairs])
         mean = np.array([each.mean for _, each in pairs])
-        multiple, _ = _tracked([trial for trial, _ in pairs], np.abs(value - mean) / std)
+        sizes = np.abs(value - mean) / std
+        multiple, _ = _tracked([trial for trial, _ in pairs], sizes, OUTCOME_START)
         ends = zip(mean - multiple * std, mean + multiple * std, strict=True)
         for (trial, _), (low, high) in zip(pairs, ends, strict=True):
             bands[trial.number, name] = float(low), float(high)

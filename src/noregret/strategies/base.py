@@ -206,8 +206,14 @@ class OutcomeBelief:
         return self.limit.limit + self.limit.sign * mean, std
 
     def band(self, A: Array) -> tuple[Array, Array]:
-        """Lower and upper confidence bound of the outcome, in its own units."""
-        ends = [self.limit.limit + self.limit.sign * end for end in self.margin.band(A)]
+        """Lower and upper confidence bound of the outcome, in its own units, hyperparameters
+        averaged where the model does.
+        """
+        band, margin = self.margin.band(A), self.margin
+        if margin.mixture is not None:
+            mean, std = margin.predict_averaged(A)
+            band = mean - margin.beta_sqrt * std, mean + margin.beta_sqrt * std
+        ends = [self.limit.limit + self.limit.sign * end for end in band]
         return np.minimum(*ends), np.maximum(*ends)
 
     def chance(self, A: Array) -> Array:
