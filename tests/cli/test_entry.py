@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from noregret.cli import cli
 from noregret.cli.entry import SECTIONS
 from noregret.cli.options import ENTRY, Command
-from noregret.cli.output import without_python
+from noregret.diagnostics.presentation import without_python
 from noregret.strategies import NAMED
 from tests.cli.conftest import Shell
 

@@ -4,6 +4,7 @@ spreadsheet, one sheet to print, files beside a trial.
 
 import base64
 import io
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def drug(storage: SQLStorage, trials: int = 12) -> nr.Study:
     return study
 
 
-def test_limits_are_seen_beside_the_values(page: Page, empty: SQLStorage) -> None:
+def test_limits_are_seen_beside_the_values(page: Page, empty: SQLStorage, axe: str) -> None:
     drug(empty)
     page.go("/studies/drug")
     page.until(lambda: page.drawn("outcomes") == 12, "the outcome is drawn")
@@ -82,6 +83,7 @@ def test_limits_are_seen_beside_the_values(page: Page, empty: SQLStorage) -> Non
     page.until(lambda: page.drawn("timeline") == 12, "timeline")
     drawn(page)
     assert not page.complaints()
+    assert not violations(page, axe)
 
 
 def test_trials_are_sorted_and_filtered(page: Page, empty: SQLStorage) -> None:
@@ -231,3 +233,28 @@ def test_units_of_inputs_are_typed_in_the_form(page: Page, empty: SQLStorage) ->
     assert "temperature (°C)" in page.text("main")
     page.go("/new?from=bake")
     page.until(lambda: page.one("[data-field=unit]").get_property("value") == "°C", "it stays")
+
+
+def test_an_error_stands_at_its_own_field(page: Page) -> None:
+    for field, text, said in (
+        ("[data-field=high]", "much", "must be a number"),
+        ("[data-field=step]", "0.3", "whole number of steps"),
+        ("[name=outcomes]", "tox", "limit"),
+        ("[name=outcomes]", "x <= 3", "outcome"),
+        ("[name=context]", "rain", "rain"),
+        ("[name=constraints]", "x + y = 1", "constraint"),
+    ):
+        page.go("/new")
+        for css, typed in (
+            ("[name=name]", "t"),
+            ("[data-field=name]", "x"),
+            ("[data-field=low]", "0"),
+            ("[data-field=high]", "1"),
+            (field, text),
+        ):
+            page.fill(css, typed)
+        page.driver.execute_script("document.querySelector('#new .primary').click()")
+        message = f"label:has({field}) .error"
+        page.until(partial(page.all, message), f"an error at {field}")
+        assert said in page.text(message)
+        assert not set("[]{}") & set(page.text(message))

@@ -18,7 +18,8 @@ import click
 import numpy as np
 
 from noregret.cli.options import Names, typed_pairs
-from noregret.cli.output import LIMITS, without_python
+from noregret.cli.output import LIMITS
+from noregret.diagnostics.presentation import without_python
 from noregret.errors import ConfigurationError, NoRegretError, SpaceError, StorageError, TrialError
 from noregret.space import (
     ONLY_FOR,

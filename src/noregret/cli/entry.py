@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 import click
 
 from noregret import __version__
-from noregret.cli import output, research, results, running, studies, trials
+from noregret.cli import research, results, running, studies, trials
+from noregret.diagnostics.presentation import without_python
 from noregret.errors import GuaranteeWarning, NoRegretError
 
 INTERRUPTED = 130
@@ -65,7 +66,7 @@ def _message(error: Exception) -> str:
     if isinstance(error, UnicodeError):
         return f"a text cannot be read or written ({error}): use a terminal in UTF-8"
     text = " ".join([str(error), *getattr(error, "__notes__", [])])
-    return output.without_python(text) if isinstance(error, NoRegretError) else text
+    return without_python(text) if isinstance(error, NoRegretError) else text
 
 
 def _fail(kind: str, message: str, as_json: bool, code: int = 2) -> NoReturn:

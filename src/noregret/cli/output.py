@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,33 +23,9 @@ from noregret.strategies import display_name
 from noregret.study import CHANCE, Study, algorithms, left_of, understood, units_of
 from noregret.trials import STATES, AtLeast, AtMost, Trial, as_json, shown, standing
 
-VALUE = re.compile(r"\{'[^{}\"]*\}|\['[^\[\]\"]*\]|\[\]")  # a dict or list with text
-CALL = re.compile(r"\b(ask|tell|add|correct|enqueue|reclaim|retry|annotate|replay)\([^()]*\)")
-COMMANDS = {"enqueue": "add", "reclaim": "retry", "replay": "research replay"}  # of other names
 LONGEST = 60  # characters of a remark in a table
 STATE_WORDS: dict[str, str] = {state: state for state in STATES} | {"running": "under way"}
 LIMITS: dict[str, type[AtMost | AtLeast]] = {"at_most": AtMost, "at_least": AtLeast}
-
-
-def without_python(message: str) -> str:
-    """A message of the library as a person at a shell reads it: ``a, b`` instead of a list, ``a=1``
-    instead of a dict, and `tell` instead of ``tell(…)``.
-    """
-
-    def value_text(match: re.Match[str]) -> str:
-        try:
-            value = ast.literal_eval(match[0])
-        except (ValueError, SyntaxError):
-            return match[0]
-        if isinstance(value, dict):
-            value = [f"{name}={each}" for name, each in value.items()]
-        return ", ".join(map(str, value)) or "none"
-
-    def command_text(match: re.Match[str]) -> str:
-        name = COMMANDS.get(match[1], match[1])
-        return f"`{name}{' --failed' if 'failed' in match[0] else ''}`"
-
-    return CALL.sub(command_text, VALUE.sub(value_text, message))
 
 
 # -- studies --

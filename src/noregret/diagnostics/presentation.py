@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,12 +25,36 @@ from noregret.space import (
 from noregret.strategies import Belief
 from noregret.trials import Goal, sign_of
 
+VALUE = re.compile(r"\{'[^{}\"]*\}|\['[^\[\]\"]*\]|\[\]")  # a dict or list with text
+CALL = re.compile(r"\b(ask|tell|add|correct|enqueue|reclaim|retry|annotate|replay)\([^()]*\)")
+SHELL = {"enqueue": "add", "reclaim": "retry", "replay": "research replay"}  # of other names
 MAX_DESIGNS = 2_000  # largest number of designs of a list at which the model is computed
 
 
 def format_number(value: float | None, digits: int = 6) -> str:
     """``value`` with that many significant digits; an empty text for None."""
     return "" if value is None else f"{value:.{digits}g}"
+
+
+def without_python(message: str) -> str:
+    """A message of the library as a person reads it in the shell and on the page: ``a, b`` instead
+    of a list, ``a=1`` instead of a dict, and `tell` instead of ``tell(…)``.
+    """
+
+    def value_text(match: re.Match[str]) -> str:
+        try:
+            value = ast.literal_eval(match[0])
+        except (ValueError, SyntaxError):
+            return match[0]
+        if isinstance(value, dict):
+            value = [f"{name}={each}" for name, each in value.items()]
+        return ", ".join(map(str, value)) or "none"
+
+    def command_text(match: re.Match[str]) -> str:
+        name = SHELL.get(match[1], match[1])
+        return f"`{name}{' --failed' if 'failed' in match[0] else ''}`"
+
+    return CALL.sub(command_text, VALUE.sub(value_text, message))
 
 
 def plus_minus(mean: float, std: float) -> str:

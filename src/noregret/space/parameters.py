@@ -228,7 +228,7 @@ class Number(_Parameter, ABC):
             above = round(low + math.ceil(steps) * float(step), decimals)
             fitting = f"high={above:g}" if below <= low else f"high={below:g} or high={above:g}"
             raise SpaceError(
-                f"{kind} needs high a whole number of steps above low, got low={low!r},"
+                f"high must be a whole number of steps above low, got low={low!r},"
                 f" high={high!r}, step={step!r}: write {fitting}, or another step"
             )
 

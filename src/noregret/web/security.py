@@ -28,6 +28,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from noregret.diagnostics.presentation import without_python
 from noregret.errors import (
     ConfigurationError,
     StorageError,
@@ -286,7 +287,7 @@ def _too_large(largest: int) -> str:
 
 def outward(error: Exception, url: str) -> str:
     """An error's text for visitors, without the database's address; the log has all of it."""
-    text = str(error)
+    text = without_python(str(error))
     if not isinstance(error, StorageError) or isinstance(
         error, (UnknownStudyError, StudyExistsError)
     ):

@@ -220,6 +220,17 @@ function past(parameters) {
   );
 }
 
+// The field that a refusal of the server is about.
+function blamed({ status, message }, ruled) {
+  const { name, constraints, outcomes, context } = form.elements;
+  if (status === 409) return name;
+  if (/steps above/.test(message))
+    return [...inputs.querySelectorAll("[data-field=step]")].find(({ value }) => value.trim());
+  if (/context/.test(message)) return context;
+  if (/outcome/.test(message)) return outcomes;
+  return ruled && /constraint|combination|satisfies|feasible/.test(message) ? constraints : null;
+}
+
 form.addEventListener("change", shown);
 form.addEventListener("input", shown);
 form.addEventListener("click", (event) => {
@@ -269,11 +280,7 @@ form.addEventListener("submit", async (event) => {
           .map((key) => [key, form.elements[key].value.trim()]),
       ),
     }).catch((error) => {
-      throw error.status === 409
-        ? new Wrong("A study of this name exists already.", name)
-        : constraints.length && /constraint|combination|satisfies|feasible/.test(error.message)
-          ? new Wrong(error.message, limits)
-          : error;
+      throw new Wrong(error.message, blamed(error, constraints.length > 0));
     });
     location.assign(`/studies/${made.key}/lab`);
   } catch (error) {
