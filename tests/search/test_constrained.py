@@ -10,8 +10,9 @@ import noregret as nr
 from noregret.gp import Matern, SquaredExponential, condition
 from noregret.rkhs import BoundedFunction, covered, cube_cover
 from noregret.rkhs.function_class import searched
-from noregret.search import Acquisition, argmax, largest_empty_ball, ucb
+from noregret.search import Acquisition, argmax, ucb
 from noregret.search.optimizer import LinearConstraints, refine
+from noregret.search.resolution import largest_empty_ball
 from noregret.space import Array
 from tests.space.test_region import region, uniform
 

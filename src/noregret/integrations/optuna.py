@@ -76,12 +76,14 @@ class NoRegretSampler(BaseSampler):
     ) -> None:
         if n_startup_trials is not None:
             check_count("n_startup_trials", n_startup_trials, at_least=0)
-        chosen = checked(strategy)
+        chosen: Any = checked(strategy)
         if constraints_func is not None and not hasattr(chosen, "check_outcomes"):
             name = type(chosen).__name__
             raise ConfigurationError(f"{name} reads no outcomes: use the default strategy")
         self._constraints = constraints_func
-        self._strategy = chosen if n_startup_trials is None else _without_initial_design(chosen)
+        if n_startup_trials is not None and hasattr(chosen, "initial_points"):
+            chosen = replace(chosen, initial_points=0)
+        self._strategy = chosen
         self._startup = n_startup_trials or 0
         self._seed = seed_from(seed)
         self._independent = independent_sampler or RandomSampler(seed=seed)
@@ -228,10 +230,6 @@ class NoRegretStopping:
                 f" {self._regret} of the optimum by the model."
             )
             study.stop()
-
-
-def _without_initial_design(strategy: Any) -> Strategy:
-    return replace(strategy, initial_points=0) if hasattr(strategy, "initial_points") else strategy
 
 
 def _goal(study: optuna.Study) -> Goal:

@@ -4,7 +4,7 @@ acquisition  UCB, log-EI      optimizer  the argmax: a sweep, then all starts re
 resolution   what a search cannot have seen
 """
 
-from noregret.search.acquisition import Acquisition, log_ei, log_h, ucb
+from noregret.search.acquisition import Acquisition, log_ei, ucb
 from noregret.search.optimizer import (
     allowed,
     apart,
@@ -15,14 +15,11 @@ from noregret.search.optimizer import (
     unlike,
 )
 from noregret.search.resolution import (
-    SAYS_LITTLE_ABOVE,
     Resolution,
-    largest_empty_ball,
     resolution_of,
 )
 
 __all__ = [
-    "SAYS_LITTLE_ABOVE",
     "Acquisition",
     "Resolution",
     "allowed",
@@ -30,9 +27,7 @@ __all__ = [
     "argmax",
     "best",
     "golden_ratio",
-    "largest_empty_ball",
     "log_ei",
-    "log_h",
     "low_discrepancy",
     "resolution_of",
     "ucb",

@@ -17,7 +17,7 @@ from noregret.storage.codec import load_dict, load_json
 from noregret.storage.database import WRITE_AHEAD, Database, TakenError
 from noregret.storage.protocol import StudyKey, StudyRecord, StudySummary
 from noregret.strategies import Strategy
-from noregret.trials import LIMITS, STATES, Trial, check_time, utc_now
+from noregret.trials import STATES, Limit, Trial, check_time, utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, MetaData
@@ -268,7 +268,7 @@ def record_of(row: Mapping[str, Any], space: Candidates | None) -> StudyRecord:
         "note": isinstance(record.note, str | None),
         "origin": record.origin is None or isinstance(record.origin.get("study"), str),
         "outcomes": isinstance(record.outcomes, dict)
-        and all(isinstance(limit, LIMITS) for limit in record.outcomes.values()),
+        and all(isinstance(limit, Limit) for limit in record.outcomes.values()),
     }
     for name, is_valid in valid.items():
         if not is_valid:

@@ -23,7 +23,6 @@ from noregret.trials.history import (
     sign_of,
 )
 from noregret.trials.limits import (
-    LIMITS,
     AtLeast,
     AtMost,
     Limit,
@@ -55,7 +54,6 @@ from noregret.trials.trial import (
 )
 
 __all__ = [
-    "LIMITS",
     "STATES",
     "AtLeast",
     "AtMost",

@@ -64,7 +64,6 @@ class AtLeast(_Limit):
 
 Limit = AtMost | AtLeast
 OWN = {"value": "the value", "noise_std": "the std of its noise"}  # in what objectives return
-LIMITS: tuple[type, ...] = (AtMost, AtLeast)  # what can be stored
 ENDS: tuple[State, ...] = ("complete", "failed", "withdrawn")
 
 
@@ -82,7 +81,7 @@ def check_limits(outcomes: Any, parameters: Mapping[str, Any]) -> dict[str, Limi
     for name, limit in outcomes.items():
         if not isinstance(name, str) or not name.strip():
             raise ConfigurationError(f"an outcome's name is a text that is not empty, got {name!r}")
-        if not isinstance(limit, LIMITS):
+        if not isinstance(limit, Limit):
             raise ConfigurationError(f"{name!r} needs a limit, AtMost or AtLeast, got {limit!r}")
         taken = OWN.get(name, "a parameter is" if name in parameters else "")
         if taken:
