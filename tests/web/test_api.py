@@ -683,3 +683,25 @@ def test_the_page_promises_what_the_strategy_does(storage: SQLStorage, browser: 
     assert "rules of thumb" in said["default"]
     assert "Nothing is guaranteed" in said["bare"]
     assert "A guarantee" in said["rigorous"]
+
+
+def test_the_page_bounds_only_what_a_theorem_bounds(
+    browser: TestClient, storage: SQLStorage
+) -> None:
+    """A bound by rule of thumb may be three times the range of f; a refuted one is none."""
+    said = {}
+    for name, strategy, scatter in (
+        ("fixed", nr.GPUCB(0.3, noise_std=0.1), 0.0),
+        ("sure", nr.AdaptiveGPUCB.rigorous(0.1, norm_bound=5.0), 0.0),
+        ("wrong", nr.AdaptiveGPUCB.rigorous(0.1, norm_bound=5.0), 3.0),
+    ):
+        study = nr.Study.create(name, [(0, 1)], "maximize", strategy, storage=storage)
+        for i in range(8):
+            study.add([0.25 * (i % 4)], 0.1 * (i % 4) + scatter * (i // 4))
+        said[name] = model_of(browser, name)["certificate"], browser.get(f"/studies/{name}").text
+    assert said["fixed"][0] is None
+    assert "This method does not say." in said["fixed"][1]
+    assert said["sure"][0]["refuted"] is False
+    assert "Guaranteed, if the bounds" in said["sure"][1]
+    assert said["wrong"][0] is None or said["wrong"][0]["refuted"]
+    assert "Guaranteed, if the bounds" not in said["wrong"][1]

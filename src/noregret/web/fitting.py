@@ -67,7 +67,7 @@ class Summary:
             that of a repeat there; null where too few values say how far they scatter.
         sure: With limits: what is recommended for each chance that all are kept.
         left: How much better it could get, null while that is not known, and with which chance.
-        certificate: The bound on its regret, with the condition, where nothing else says what is
+        certificate: The proved bound on its regret, with the condition, where nothing says what is
             left.
         next: The next proposal.
         importance: Total-effect Sobol indices, the largest first.
@@ -141,11 +141,9 @@ class Fitter:
             left = left_of(study, result)
             if left is not None:
                 summary.left = {"gain": left.gain, "chance": left.chance}
-            else:
-                summary.certificate = {
-                    key: getattr(result.certificate, key)
-                    for key in ("regret_bound", "condition", "proved", "refuted", "slack")
-                }
+            elif result.certificate.proved:
+                names = ("regret_bound", "condition", "refuted", "slack")
+                summary.certificate = {key: getattr(result.certificate, key) for key in names}
             resolution = _or_error(study.resolution)
             summary.resolution = None if isinstance(resolution, str) else str(resolution)
             if len(study.space.parameters) > 1:
