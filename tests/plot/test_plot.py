@@ -190,7 +190,7 @@ def test_points_off_the_slice_are_paler() -> None:
     for x, y in ((0.2, 0.5), (0.4, 0.6), (0.6, 1.0)):
         study.add({"x": x, "y": y}, 1.0)
     ax = plot.slice(study, "x", at={"y": 0.5})
-    on, near, far = (color[3] for color in ax.collections[-1].get_facecolors())  # type: ignore[attr-defined]
+    on, near, far = (color[3] for color in ax.collections[-1].get_facecolors())
     assert on == 1
     assert on > near > far
     assert far >= 0.2
@@ -398,13 +398,13 @@ def test_overviews_show_what_they_say() -> None:
     assert drawn_widths == pytest.approx(widths)
     lines = plot.parallel(study)
     told = [t for t in study.trials if t.value is not None]
-    drawn = [line for line in lines.lines if len(line.get_xdata()) == 4]  # type: ignore[arg-type]
+    drawn = [line for line in lines.lines if len(line.get_xdata()) == 4]
     assert len(drawn) == len(told)
     assert drawn[-1].get_label() == f"best: trial {study.best.number}"
     np.testing.assert_allclose(np.asarray(drawn[-1].get_ydata())[-1], 1.0)
     when = plot.timeline(study)
     assert len(when.patches) == sum(t.started is not None for t in study.trials)
-    labels = {text.get_text() for text in when.get_legend().get_texts()}  # type: ignore[union-attr]
+    labels = {text.get_text() for text in when.get_legend().get_texts()}
     assert {"told", "under way", "waiting"} <= labels
     axes = plot.slices(study, at={"n": 5})  # not a figure: a notebook would show it twice
     assert [ax.get_xlabel() for ax in axes] == ["x", "n", "s"]
@@ -439,7 +439,7 @@ def test_studies_beside_each_other() -> None:
     for study, line in zip(made, ax.lines, strict=True):
         assert np.asarray(line.get_ydata())[-1] == study.best.value
     empty = nr.Study([(0, 1)], "minimize", name="empty")
-    texts = plot.comparison([*made, empty]).get_legend().get_texts()  # type: ignore[union-attr]
+    texts = plot.comparison([*made, empty]).get_legend().get_texts()
     assert texts[-1].get_text() == "empty: no value yet"
     with pytest.raises(ConfigurationError, match="one goal"):
         plot.comparison([made[0], nr.Study([(0, 1)], "maximize")])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
 from noregret.diagnostics.presentation import best_so_far, spans_decades
-from noregret.errors import ConfigurationError, MissingExtraError
+from noregret.errors import ConfigurationError, MissingExtraError, check_one_of
 from noregret.space import Candidates, Choice, Int, named_params
 from noregret.study import Study
 from noregret.trials import Goal, Trial, standing
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Backend = Literal["matplotlib", "plotly"]
 # Okabe and Ito's colours, which differ in lightness too
 INK, BAND, BLUE, ORANGE, GREEN, RED = "0.1", "0.86", "#0072b2", "#e69f00", "#009e73", "#b3331d"
 LOOK: dict[str, dict[str, Any]] = {
@@ -64,6 +66,80 @@ def new_figure(width: float = 7.2, height: float = 4.2) -> Figure:
 def new_axes(ax: Axes | None, *size: float) -> Axes:
     """``ax``, or the axes of a new figure."""
     return new_figure(*size).subplots() if ax is None else ax
+
+
+def with_backend(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Lets a picture be drawn by another library: ``backend="plotly"`` returns a figure of Plotly,
+    in which a person can zoom and point, instead of the axes.
+    """
+
+    @functools.wraps(draw)
+    def either(*args: Any, backend: Backend = "matplotlib", **options: Any) -> Any:
+        check_one_of("backend", backend, get_args(Backend))
+        axes = draw(*args, **options)
+        if backend == "matplotlib":
+            return axes
+        import matplotlib.pyplot as plt
+
+        figure = (axes[0] if isinstance(axes, list) else axes).figure
+        plt.close(figure)
+        return to_plotly(figure)
+
+    return either
+
+
+def to_plotly(figure: Figure) -> Any:
+    """A figure as one of Plotly: its lines, marks, areas, surfaces and texts."""
+    try:
+        from plotly.subplots import make_subplots
+    except ImportError:
+        raise MissingExtraError(
+            "interactive pictures need plotly: install it with `pip install noregret[web]`"
+        ) from None
+    from matplotlib.colors import to_hex
+    from matplotlib.ticker import FixedLocator
+
+    figure.canvas.draw()  # transforms and ticks are known then
+    shown = [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
+    made = make_subplots(len(shown), 1, subplot_titles=[ax.get_title() for ax in shown])
+    for row, ax in enumerate(shown, 1):
+        here = {"row": row, "col": 1}
+        drawn: list[tuple[Any, Any, Any, str, Any]] = []  # artist, transform, points, mode, colour
+        for each in cast(list[Any], ax.collections):
+            if hasattr(each, "surface"):
+                x, y, z = each.surface
+                made.add_contour(x=x, y=y, z=z, colorscale="Viridis", **here)
+            elif len(each.get_offsets()) > 1:
+                points, colors = each.get_offsets(), [to_hex(c) for c in each.get_facecolor()]
+                drawn.append((each, each.get_offset_transform(), points, "markers", colors))
+            else:
+                colors = [to_hex(c) for c in (*each.get_facecolor(), *each.get_edgecolor())][:1]
+                paths = [path.vertices for path in each.get_paths()]
+                drawn += [(each, each.get_transform(), at, "lines", colors) for at in paths]
+        for patch in ax.patches:
+            at, colors = patch.get_path().vertices, [to_hex(patch.get_facecolor())]
+            drawn.append((patch, patch.get_transform(), at, "lines", colors))
+        for line in ax.lines:
+            mode = "lines" if line.get_linestyle() in LINES else "markers"
+            at, color = np.array(line.get_data(), float).T, to_hex(cast(Any, line.get_color()))
+            drawn.append((line, line.get_transform(), at, mode, [color]))
+        for artist, transform, points, mode, colors in drawn:
+            data = ax.transData.inverted().transform(transform.transform(points))
+            name, area = str(artist.get_label()), artist not in ax.lines and mode == "lines"
+            look: dict[str, Any] = {"fill": "toself" if area else None, "mode": mode, "name": name}
+            look["marker"] = {"color": colors if len(colors) > 1 else colors[0]}
+            look["line"] = {"color": colors[0]}
+            named = name[:1] not in ("", "_")
+            made.add_scatter(x=data[:, 0], y=data[:, 1], showlegend=named, **look, **here)
+        for side, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
+            locator = axis.get_major_locator()
+            ticks: dict[str, Any] = {}
+            if isinstance(locator, FixedLocator) or "Date" in type(locator).__name__:
+                texts = [text.get_text() for text in axis.get_ticklabels()]
+                ticks = {"tickvals": list(axis.get_ticklocs()), "ticktext": texts}
+            update = getattr(made, f"update_{side}axes")
+            update(title=axis.get_label_text(), type=axis.get_scale(), **ticks, **here)
+    return made
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -29,6 +29,7 @@ MAP = 61  # points per side of a map
 # -- slices --
 
 
+@canvas.with_backend
 def slice(  # noqa: A001 — called as plot.slice
     study: Study,
     parameters: str | Sequence[str] | None = None,
@@ -63,6 +64,7 @@ def slice(  # noqa: A001 — called as plot.slice
     return ax
 
 
+@canvas.with_backend
 def slices(
     study: Study, *, at: Mapping[str, Any] | None = None, figure: Figure | None = None
 ) -> list[Axes]:
@@ -93,6 +95,7 @@ def slices(
     return axes[: len(names)]
 
 
+@canvas.with_backend
 def contour(
     study: Study,
     across: str | None = None,
@@ -200,8 +203,10 @@ class _View:
             painted: Any = ax.scatter(x, y, c=mean, marker="s", s=220, cmap=cmap)
         elif across.smooth and up.smooth:
             painted = ax.contourf(*self.positions, mean, levels=14, cmap=cmap)
+            painted.surface = *self.positions, mean
         else:
             painted = ax.pcolormesh(*self.positions, mean, shading="nearest", cmap=cmap)
+            painted.surface = *self.positions, mean
         label = f"mean of the value ({self.study.goal}d)"
         ax.figure.colorbar(painted, ax=ax, label=label, pad=0.02)
         across.dress(ax, "x")
@@ -234,6 +239,7 @@ class _View:
 # -- inputs and context --
 
 
+@canvas.with_backend
 def importance(study: Study, *, ax: Axes | None = None) -> Axes:
     """Sobol indices of the inputs: total effects (bars) and first-order effects (marks), with a
     standard deviation.
@@ -253,6 +259,7 @@ def importance(study: Study, *, ax: Axes | None = None) -> Axes:
     return canvas.finish(ax, study.name, xlim=(0, 1), xlabel=words)
 
 
+@canvas.with_backend
 def policy(
     study: Study,
     along: str | None = None,
@@ -306,6 +313,7 @@ def _decisions(study: Study, needed: str) -> list[tuple[Trial, Mapping[str, Any]
     return trials
 
 
+@canvas.with_backend
 def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
     """The lengthscales of the class used at each decision (lines) and those fitted to the data
     (dotted), as shares of the input's range.
@@ -329,6 +337,7 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
     return canvas.finish(ax, study.name, trials="trial", ylabel="lengthscale / range of the input")
 
 
+@canvas.with_backend
 def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
     """h over time: how much wider the class in use is than the first (or fitted) one."""
     recorded = _decisions(study, "h")
@@ -345,6 +354,7 @@ def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
     return canvas.finish(ax, study.name, trials="trial", ylabel="h, widening of the class")
 
 
+@canvas.with_backend
 def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
     """Coverage of the predicted central intervals: on the diagonal if the model is calibrated."""
     forecasts = predictions(effective_trials(study.trials), study.goal, study.strategy)
@@ -365,6 +375,7 @@ def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
     return canvas.finish(ax, study.name, xlim=(0, 1), ylim=(0, 1))
 
 
+@canvas.with_backend
 def certificate(
     study: Study, *, delta: float | None = None, steps: int = 40, ax: Axes | None = None
 ) -> Axes:

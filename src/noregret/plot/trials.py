@@ -24,6 +24,7 @@ BOX = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1}
 MARK: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "bbox": BOX, "zorder": 4}
 
 
+@canvas.with_backend
 def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
     """Every value, the best so far and the recommended point; trials without a value along the
     lower edge.
@@ -54,6 +55,7 @@ def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
     return canvas.finish(ax, study.name, trials="trial", ylabel=f"value ({study.goal}d)")
 
 
+@canvas.with_backend
 def outcomes(study: Study, name: str | None = None, *, ax: Axes | None = None) -> Axes:
     """An outcome by trial, by default the first, and its limit; filled where all limits hold."""
     if not study.outcomes:
@@ -74,6 +76,7 @@ def outcomes(study: Study, name: str | None = None, *, ax: Axes | None = None) -
     return canvas.finish(ax, study.name, trials="trial", ylabel=name)
 
 
+@canvas.with_backend
 def parallel(study: Study, *, ax: Axes | None = None) -> Axes:
     """Every trial with a value as a line through its inputs to its value. Dark lines are good, the
     best is on top.
@@ -127,6 +130,7 @@ def _mark_axis(ax: Axes, position: float, marks: Sequence[tuple[float, str]]) ->
         ax.annotate(text, (position, height), at, textcoords="offset points", **MARK)
 
 
+@canvas.with_backend
 def timeline(study: Study, *, ax: Axes | None = None) -> Axes:
     """When each trial ran: from ask to tell, in the colour of its state. Points added by hand are
     marks at their time.
@@ -163,6 +167,7 @@ def timeline(study: Study, *, ax: Axes | None = None) -> Axes:
     )
 
 
+@canvas.with_backend
 def comparison(compared: Sequence[Study], *, ax: Axes | None = None) -> Axes:
     """The best value so far of several studies of one goal."""
     listed = list(compared)

@@ -53,7 +53,7 @@ def _context(context: Any, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     names = (context,) if isinstance(context, str) else tuple(context or ())
     unknown = [name for name in names if name not in parameters]
     if unknown:
-        raise ConfigurationError(f"there is no input {unknown!r} for the context: name an input")
+        raise ConfigurationError(f"context names {unknown!r}, which this space does not have")
     if names and len(set(names)) >= len(parameters):
         raise ConfigurationError(f"every input is context, nothing left to choose: {list(names)!r}")
     return tuple(dict.fromkeys(names))
