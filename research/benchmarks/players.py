@@ -18,6 +18,7 @@ from noregret.space import Candidates, Choice, Float
 from noregret.strategies import Strategy, random_points
 from research.benchmarks.peers import PEERS
 from research.benchmarks.problem import Problem
+from research.theory.hidden import Unpatrolled
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = "noregret"
@@ -26,6 +27,7 @@ LONGER = 1.5  # times as many trials as with one at a time
 OURS: dict[str, Callable[[], Strategy]] = {
     DEFAULT: nr.InsuredGPUCB,
     "noregret, insurance 0": lambda: nr.InsuredGPUCB(0.0),
+    "noregret, no patrols": Unpatrolled,
     "noregret LogEI": nr.LogEI,
     "random": nr.RandomSearch,
     **dict.fromkeys(PENDING, nr.InsuredGPUCB),

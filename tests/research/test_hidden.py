@@ -34,13 +34,24 @@ def test_without_patrols_the_run_is_the_same_with_the_bump_and_its_regret_linear
     np.testing.assert_allclose(regret, result["regret"]["without patrols"], rtol=1e-3)
 
 
+def test_a_rule_that_wants_the_worst_point_is_bent_by_the_leash() -> None:
+    page = (hidden.ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    free, leashed = (
+        hidden.halves(hidden.stubborn(2000, is_leashed)) for is_leashed in (False, True)
+    )
+    assert f"without the leash: {free[0]:.0f} and {free[1]:.0f};" in page
+    assert f"with it {leashed[0]:.0f} and {leashed[1]:.0f}." in page
+    assert free[1] > free[0]
+    assert leashed[1] < leashed[0]
+
+
 def test_the_figures_of_the_page_are_those_of_the_results() -> None:
     result = json.loads(hidden.RESULT.read_text(encoding="utf-8"))
     page = (hidden.ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
-    without, with_patrols = (hidden.halves(each) for each in result["regret"].values())
+    regret = result["regret"]
+    without, with_patrols = (hidden.halves(regret[n]) for n in ("without patrols", "the default"))
     assert result["trials"] == 2000
-    assert f"half without patrols: {without[0]:,.0f} and {without[1]:,.0f};" in page
-    assert f"with them {with_patrols[0]:.0f} and {with_patrols[1]:.0f}." in page
-    assert f"a bump of width {2 * result['radius']:.4f}" in page
+    assert f"half is {without[0]:,.0f} and {without[1]:,.0f} without, " in page
+    assert f"{with_patrols[0]:.0f} and {with_patrols[1]:.0f} with them." in page
     assert without[1] > 0.9 * without[0]
     assert sum(with_patrols) < 0.2 * sum(without)
