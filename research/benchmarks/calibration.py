@@ -39,7 +39,6 @@ from noregret.diagnostics import (
     effective_trials,
     outcome_forecasts,
     predictions,
-    track_convergence,
 )
 from noregret.space import Array, Space
 from noregret.strategies import Strategy, random_points
@@ -118,7 +117,6 @@ def study_of(problem: Problem, strategy: Strategy, seed: int) -> dict[str, Any]:
         "values": len(late),
         "multiple": rounded(sum(each.multiple for each in late)),
         "earlier": rounded(sum(earlier_multiples(made)[FIRST - 1 :])),
-        "progress": progress_within(problem, study, made),
         "slice": slice_within(problem, study, seed),
         "shares": [each for each in shares if each is not None],
         "alarm": any(coverage < least for coverage, least in below),
@@ -173,21 +171,6 @@ def earlier_multiples(made: Sequence[Prediction | None]) -> list[float]:
         multiples.append(recent[rank - 1] if rank <= len(recent) else ONE_BAND)
         known.append(abs(each.residual))
     return [min(each, FARTHEST) for each in multiples]
-
-
-def progress_within(
-    problem: Problem, study: nr.Study, made: Sequence[Prediction | None]
-) -> tuple[int, int]:
-    """Of how many steps the maximum was in the band of the picture of progress, and of how many."""
-    found = track_convergence(effective_trials(study.trials), made, study.goal)
-    ends = zip(found.lower, found.upper, strict=True)
-    slack = ROUNDING * scale_of(problem)
-    inside = [
-        low - slack <= problem.maximum <= high + slack
-        for low, high in ends
-        if low is not None and high is not None
-    ]
-    return sum(inside), len(inside)
 
 
 def slice_within(problem: Problem, study: nr.Study, seed: int) -> float:
@@ -571,7 +554,8 @@ def left(rows: Rows) -> list[Claim]:
         return []
     shown = "left: at most a better"
     right = Share.among([holds(look) for look in known])
-    late = [look["left"] / look["scale"] for look in known if look["n"] >= 30 * look["d"]]
+    runs = [[look for look in looks_of([row]) if look["n"] >= 30 * look["d"]] for row in rows]
+    late = [run[0]["left"] / run[0]["scale"] for run in runs if run and run[0]["left"] is not None]
     median = float(np.median(late)) if late else 0.0
     above = sum(look["left"] > look["seen"] * (1 + 1e-3) for look in known)
     claims = [
@@ -679,7 +663,6 @@ def forecasts(rows: Rows) -> list[Claim]:
     values = sum(row["values"] for row in runs)
     now, before = (sum(row[name] for row in runs) / values for name in ("multiple", "earlier"))
     pooled = Share(sum(row["inside"] for row in runs), values)
-    steps = Share(sum(row["progress"][0] for row in runs), sum(row["progress"][1] for row in runs))
     places = float(np.mean([row["slice"] for row in runs]))
     return [
         Claim(
@@ -693,12 +676,6 @@ def forecasts(rows: Rows) -> list[Claim]:
             "less than the earlier rule, a conformal quantile",
             f"{now:.2f} against {before:.2f} stds",
             now < before,
-        ),
-        Claim(
-            "progress: the shaded band",
-            "the maximum at ≥ 90% of the steps",
-            str(steps),
-            steps.share >= 0.9,
         ),
         Claim(
             "what to expect where: the band",
@@ -758,7 +735,7 @@ def doubts(rows: Rows) -> list[Claim]:
 EXACT = (  # numbers that are no estimates: what is shown, what it is, and its tests
     ("best: a value at a point; trials, their numbers and states", "as told", "study/test_result"),
     ("limits: n trials are within", "a count of what was told", "study/test_outcomes"),
-    ("certified: at most a (rigorous)", "a theorem", "strategies/test_radius_gp_ucb"),
+    ("certified; band of progress (rigorous)", "a theorem", "strategies/test_radius_gp_ucb"),
     ("resolution: a bump of that radius", "geometry", "search/test_resolution"),
     ("coverage, residuals", "counts of the forecasts", "diagnostics/test_forecast_checks"),
     ("decision; model; settings", "as recorded, and replayed", "golden/test_golden"),

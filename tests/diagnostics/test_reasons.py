@@ -58,7 +58,7 @@ def test_a_surveys_point_is_not_where_ucb_is_largest() -> None:
         {"mean": 5.0, "exploration": 0.5},  # chosen by half the width: nor is this one
     ]
     trials = [
-        Trial(number, {}, decision=decision(**change, recommended_bound=0.5))
+        Trial(number, {}, decision=decision(**change, recommended_bound=0.5, proved=True))
         for number, change in enumerate(changes)
     ]
     made = predictions(trials, "maximize", DEFAULT)
@@ -78,7 +78,12 @@ def test_on_a_list_the_range_is_never_inverted(goal: Goal) -> None:
     sign = 1 if goal == "maximize" else -1
     study.run(lambda p: sign * (70 - (p["x"] - 3) ** 2), 14, progress=False)
     trials = study.trials
-    band = track_convergence(trials, predictions(trials, goal, study.strategy), goal)
+    made = predictions(trials, goal, study.strategy)
+    assert track_convergence(trials, made, goal).upper == (None,) * 14  # nothing is proved
+    proved = [
+        each and replace(each, explanation=replace(each.explanation, proved=True)) for each in made
+    ]
+    band = track_convergence(trials, proved, goal)
     seen = [(low, high) for low, high in zip(band.lower, band.upper, strict=True)]
     assert any(low is not None for low, _ in seen)
     assert all(low <= high for low, high in seen if low is not None and high is not None)
@@ -86,7 +91,7 @@ def test_on_a_list_the_range_is_never_inverted(goal: Goal) -> None:
 
 def test_a_point_that_promised_less_than_the_recommended_one_gives_no_interval() -> None:
     for bound, upper in ((0.5, 3.0), (3.5, None)):
-        trials = [Trial(0, {}, decision=decision(1.0, recommended_bound=bound))]
+        trials = [Trial(0, {}, decision=decision(1.0, recommended_bound=bound, proved=True))]
         made = predictions(trials, "maximize", DEFAULT)
         assert track_convergence(trials, made, "maximize").upper == (upper,)
 

@@ -11,15 +11,18 @@ from selenium.webdriver.common.keys import Keys
 
 import noregret as nr
 from noregret.storage import SQLStorage
+from noregret.strategies import Strategy
 from tests.web.conftest import Page, drawn, reaction, violations
 
 pytestmark = pytest.mark.xdist_group("browser")
 THEORY = re.compile(r"\bregret\b|β|compress|\bnats\b|lengthscale", re.IGNORECASE)
 
 
-def bowl(storage: SQLStorage, inputs: int, trials: int) -> nr.Study:
+def bowl(
+    storage: SQLStorage, inputs: int, trials: int, strategy: Strategy | None = None
+) -> nr.Study:
     space = {f"input {i}": nr.Float(0, 1) for i in range(inputs)}
-    study = nr.Study.create(f"{inputs} inputs", space, "minimize", storage=storage)
+    study = nr.Study.create(f"{inputs} inputs", space, "minimize", strategy, storage=storage)
     return study.run(
         lambda p: float(sum((v - 0.4) ** 2 for v in p.values())), trials, progress=False
     )
@@ -280,7 +283,7 @@ def legend(page: Page, chart: str) -> str:
 
 
 def test_the_band_is_promised_where_there_is_one(page: Page, empty: SQLStorage) -> None:
-    bowl(empty, 1, 9)
+    bowl(empty, 1, 9, nr.AdaptiveGPUCB.rigorous(0.1))
     bowl(empty, 6, 20)
     for name, there in (("1~20inputs", True), ("6~20inputs", False)):
         page.go(f"/studies/{name}")

