@@ -111,12 +111,12 @@ def run(f: RKHSFunction, strategy: Strategy, law: str, R: float, seed: int) -> N
 
 def bands(seeds: int) -> None:
     found: dict[str, list[Needed]] = {}
-    for seed in range(seeds):
-        for d, R, law in ((d, R, law) for d in (1, 2, 3) for R in (0.01, 0.1, 0.3) for law in LAWS):
-            f = rkhs_sample(seed, dimension=d, lengthscale=0.4, norm=1.5)
+    for seed, d in ((seed, d) for seed in range(seeds) for d in (1, 2, 3)):
+        f = rkhs_sample(seed, dimension=d, lengthscale=0.4, norm=1.5)
+        for R, law in ((R, law) for R in (0.01, 0.1, 0.3) for law in LAWS):
             for name, strategy in strategies(law, R, f):
                 found.setdefault(name, []).append(run(f, strategy, law, R, seed))
-        print(f"{seed + 1} seeds")
+        print(f"seed {seed}, up to {d} inputs")
         for name, runs in sorted(found.items()):
             print("  " + summary(name, runs), flush=True)
 
