@@ -6,6 +6,7 @@ Usage: python -m docs.making.reproduction RESULTS DOCS
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
 import math
@@ -58,6 +59,7 @@ LINEAR = 0.9  # regret per step, last 50 steps over first 50; t^0.9 itself comes
 
 Summary = dict[str, Any]
 SUMMARIES = Path(str(research.paper.__file__)).parent / "summaries.json"
+RAW = "fig6"  # whose trainings are dear: every run is kept beside the summaries
 
 
 def where(values: Sequence[float], mask: Sequence[bool]) -> list[float]:
@@ -873,11 +875,16 @@ def collect(results: Path) -> dict[str, Summary]:
 
 
 def main(results: Path, docs: Path, kept: Path = SUMMARIES) -> None:
-    """The page, its pictures, and the summaries it is made of, so that a test can make it again."""
+    """The page, its pictures, and the summaries it is made of, so that a test can make it again.
+    Unpacked as results.jsonl into its folder, a kept log of runs is resumed.
+    """
     summaries = collect(results)
     (docs / "figures").mkdir(parents=True, exist_ok=True)
     for name in summaries:
         shutil.copy(results / name / f"{name}.png", docs / "figures" / f"{name}.png")
+    log = results / RAW / "results.jsonl"
+    if log.exists():
+        kept.with_name(f"{RAW}.jsonl.gz").write_bytes(gzip.compress(log.read_bytes(), mtime=0))
     kept.write_text(json.dumps(summaries, indent=1) + "\n", encoding="utf-8")
     (docs / "reproduction.md").write_text(page(summaries), encoding="utf-8")
     kept.with_name("claims.md").write_text(claims(summaries), encoding="utf-8")

@@ -172,7 +172,7 @@ def trials_to_stop(f: RKHSFunction, inputs: int, rule: EvidenceClass, seed: int,
     return most
 
 
-def stopping(seeds: int = 4, most: int = 90) -> None:
+def stopping(seeds: int = 4, most: int = 180) -> None:
     for inputs, theta in ((1, 0.2), (2, 0.4)):
         pairs = []
         for seed in range(seeds):

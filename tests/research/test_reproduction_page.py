@@ -1,6 +1,7 @@
 """docs/reproduction.md: no verdict without numbers, limits and one function that compares them."""
 
 import ast
+import gzip
 import inspect
 import json
 import math
@@ -12,7 +13,8 @@ import pytest
 
 from docs.making import reproduction, verdicts
 from docs.making.verdicts import Check, Measured, Row, Verdict, exact, judge
-from research.paper import FIGURES, intervals
+from research.paper import FIGURES, fig6, intervals
+from research.paper.runner import Job
 
 DOCS = Path(__file__).parents[2] / "docs"
 SUMMARIES: dict[str, Any] = json.loads(reproduction.SUMMARIES.read_text(encoding="utf-8"))
@@ -235,3 +237,19 @@ def test_the_misprints_of_the_appendices_are_listed(text: str, misprint: str) ->
 def test_every_error_bar_comes_from_several_seeds() -> None:
     for name in ("fig3", "fig4", "fig5", "fig6"):
         assert all(row["seeds"] >= 2 for row in SUMMARIES[name]["methods"].values())
+
+
+def test_figure_6_follows_from_the_runs_that_are_kept() -> None:
+    log = reproduction.SUMMARIES.with_name("fig6.jsonl.gz")
+    rows = [json.loads(line) for line in gzip.decompress(log.read_bytes()).splitlines()]
+    runs = {Job(**json.loads(row["key"])): row["result"] for row in rows}
+    known = SUMMARIES["fig6"]
+    seeds = next(iter(known["methods"].values()))["seeds"]
+    used = {job: result for job, result in runs.items() if job.seed < seeds}
+    ordered = dict(sorted(used.items(), key=lambda pair: pair[0].seed))
+    assert len(ordered) == known["runs"]
+    assert not any(job.quick for job in ordered)
+    assert {job.iterations for job in ordered} == {known["iterations"]}
+    for name, row in fig6.summarise(ordered)["methods"].items():
+        for quantity, value in row.items():
+            assert value == known["methods"][name][quantity], (name, quantity)
