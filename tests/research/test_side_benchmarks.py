@@ -140,7 +140,7 @@ def test_the_section_on_calibration(tmp_path: Path) -> None:
     row = run("needle")
     sweep.append(tmp_path, row.pop("suite"), row)
     text = calibration.section(tmp_path)
-    assert "|alarm: stuck|≤ 2% of clean runs|0.0% of 1|kept|" in text
+    assert "; stuck; jump; noise bound|≤ 2% of clean runs|0.0% of 1|kept|" in text
     assert "**missed**" not in text
 
 

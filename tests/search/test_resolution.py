@@ -77,6 +77,7 @@ def test_above_three_inputs_it_is_sampled_and_says_so() -> None:
     assert float(cKDTree(X).query(found.centre)[0]) == pytest.approx(found.radius)
     assert "may be a larger one" in str(found)
     assert "next to nothing" in str(Resolution(0.9, np.zeros(7), False))
+    assert "as wide as every range" in str(Resolution(1.3, np.zeros(2), True))
     assert "cannot have been missed" in str(largest_empty_ball(X[:, :2]))
 
 

@@ -87,6 +87,8 @@ class Resolution:
                 f"In {d} {many} the largest ball without an evaluation has radius"
                 f" {self.radius:.2g} of every range: in so many {many} this says next to nothing."
             )
+        if self.radius >= 1:
+            return "Even a bump as wide as every range could have been missed: values are few."
         if not self.exact:
             return (
                 f"A ball of radius {self.radius:.2g} of every range without an evaluation was"
