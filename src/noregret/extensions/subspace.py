@@ -239,6 +239,7 @@ class Subspace:
         for decision, row in zip(history.decisions, history.rows, strict=True):
             own = decision.payload.get("directions") == embedding.count
             inner = {**decision.payload, **decision.payload.get("inner", {})}
+            own = own and "inner" in decision.payload  # algorithm 0 had none
             decisions.append(replace(decision, payload=inner) if own else Decision("added"))
             rows.append(None if row is None or not kept[row] else int(at[row]))
         return replace(
