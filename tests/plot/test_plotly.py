@@ -60,6 +60,11 @@ def test_surfaces_scales_and_ticks_come_along(study: nr.Study) -> None:
     assert list(options.ticktext) == ["a", "b"]
 
 
+def test_the_best_so_far_is_a_staircase(study: nr.Study) -> None:
+    made = plot.convergence(study, backend="plotly")
+    assert {t.line.shape for t in made.data if str(t.name).startswith("best")} == {"hv"}
+
+
 def test_another_backend_is_refused(study: nr.Study) -> None:
     with pytest.raises(ConfigurationError, match="backend"):
         plot.convergence(study, backend="bokeh")

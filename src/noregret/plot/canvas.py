@@ -119,16 +119,19 @@ def to_plotly(figure: Figure) -> Any:
         for patch in ax.patches:
             at, colors = patch.get_path().vertices, [to_hex(patch.get_facecolor())]
             drawn.append((patch, patch.get_transform(), at, "lines", colors))
-        for line in ax.lines:
+        for line in cast(list[Any], ax.lines):
             mode = "lines" if line.get_linestyle() in LINES else "markers"
-            at, color = np.array(line.get_data(), float).T, to_hex(cast(Any, line.get_color()))
-            drawn.append((line, line.get_transform(), at, mode, [color]))
+            face = line.get_markerfacecolor()
+            color = line.get_color() if mode == "lines" or face == "none" else face
+            at = np.array(line.get_data(), float).T
+            drawn.append((line, line.get_transform(), at, mode, [to_hex(color)]))
         for artist, transform, points, mode, colors in drawn:
             data = ax.transData.inverted().transform(transform.transform(points))
             name, area = str(artist.get_label()), artist not in ax.lines and mode == "lines"
             look: dict[str, Any] = {"fill": "toself" if area else None, "mode": mode, "name": name}
             look["marker"] = {"color": colors if len(colors) > 1 else colors[0]}
-            look["line"] = {"color": colors[0]}
+            steps = "steps" in getattr(artist, "get_drawstyle", str)()
+            look["line"] = {"color": colors[0], "shape": "hv" if steps else "linear"}
             named = name[:1] not in ("", "_")
             made.add_scatter(x=data[:, 0], y=data[:, 1], showlegend=named, **look, **here)
         for side, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
@@ -139,7 +142,7 @@ def to_plotly(figure: Figure) -> Any:
                 ticks = {"tickvals": list(axis.get_ticklocs()), "ticktext": texts}
             update = getattr(made, f"update_{side}axes")
             update(title=axis.get_label_text(), type=axis.get_scale(), **ticks, **here)
-    return made
+    return made.update_layout(legend={"orientation": "h"})
 
 
 def save(figure: Figure, path: Path) -> None:
