@@ -3,6 +3,7 @@ there, and nothing is loaded from elsewhere.
 """
 
 import inspect
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 import noregret as nr
+from docs.making import notebooks
 from tests.components import needed
 
 ROOT = Path(__file__).parents[2]
@@ -179,3 +181,17 @@ def test_the_reference_has_parameters_in_tables() -> None:
         listed = re.findall(r"^ +(\w+): [A-Z\"`]", said, flags=re.MULTILINE)
         wanted = [name for name in inspect.signature(call).parameters if name != "self"]
         assert listed == wanted, call.__qualname__
+
+
+@pytest.mark.parametrize("page", notebooks.PAGES)
+def test_a_notebook_is_its_page(page: str) -> None:
+    """Its code and outputs are those that the tests run and compare on the page."""
+    text = notebooks.path_of(page).read_text(encoding="utf-8")
+    assert text == notebooks.notebook(page), "run python -m docs.making.notebooks"
+    document = json.loads(text)
+    code = ["".join(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "code"]
+    assert len(code) >= 2
+    for each in code:
+        compile(each, page, "exec")
+    assert any(cell.get("outputs") for cell in document["cells"])
+    assert f"notebooks/{notebooks.path_of(page).name}" in (DOCS / page).read_text("utf-8")

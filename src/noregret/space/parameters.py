@@ -30,7 +30,12 @@ MOST_OPTIONS = 2**14  # words of the Gold code
 DISTANCE_BLOCK = 2**22  # entries of a distance table that are computed at once
 
 NUMBERS = (int, float, np.integer, np.floating)
-OPTIONAL = ("step", "digits", "ordered")  # arguments that are not written unless they are used
+OPTIONAL = (
+    "log",
+    "step",
+    "digits",
+    "ordered",
+)  # arguments that are not written unless they are used
 
 Kind: TypeAlias = Literal["line", "log", "levels"]
 

@@ -101,6 +101,9 @@ class Result:
     too_few: bool = False
     chance: float | None = None
 
+    def __repr__(self) -> str:
+        return f"<Result: best {self.best!r}, recommended {self.recommended!r}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
