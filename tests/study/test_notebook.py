@@ -44,8 +44,8 @@ def test_reprs_are_a_line() -> None:
     assert "x7=0." in repr(many)
     assert repr(many).endswith("… 22 more>")
     assert repr(study.belief()).startswith("<Belief: lengthscales ")
-    assert repr(nr.Float(0, 1)) == "Float(low=0.0, high=1.0, log=False)"
-    assert repr(nr.Float(0, 1, step=0.5)) == "Float(low=0.0, high=1.0, log=False, step=0.5)"
+    assert repr(nr.Float(0, 1)) == "Float(low=0.0, high=1.0)"
+    assert repr(nr.Float(0, 1, step=0.5)) == "Float(low=0.0, high=1.0, step=0.5)"
     assert repr(nr.Choice(["a", "b"])) == "Choice(options=('a', 'b'))"
 
 
