@@ -228,20 +228,16 @@ def outcome_forecasts(
     rows: dict[str, list[tuple[Trial, OutcomeDecision]]] = {}
     for trial in trials:
         for each in strategy.explain(trial.decision).outcomes if trial.decision.model else ():
-            if each.lower is not None and each.upper is not None:
-                bands[trial.number, each.name] = each.lower, each.upper
-            else:
-                rows.setdefault(each.name, []).append((trial, each))
+            rows.setdefault(each.name, []).append((trial, each))
     for name, pairs in rows.items():
-        std = np.array([math.hypot(each.std, each.noise_std or 0.0) for _, each in pairs])
-        std = np.maximum(std, np.finfo(np.float64).tiny)
-        value = np.array([np.nan if t.asked else t.outcomes.get(name, np.nan) for t, _ in pairs])
+        told = [trial for trial, _ in pairs]
+        value = np.array([np.nan if t.asked else t.outcomes.get(name, np.nan) for t in told])
         mean = np.array([each.mean for _, each in pairs])
-        sizes = np.abs(value - mean) / std
-        multiple, _ = _tracked([trial for trial, _ in pairs], sizes, OUTCOME_START)
-        ends = zip(mean - multiple * std, mean + multiple * std, strict=True)
-        for (trial, _), (low, high) in zip(pairs, ends, strict=True):
-            bands[trial.number, name] = float(low), float(high)
+        std = np.array([math.hypot(each.std, each.noise_std or 1e-300) for _, each in pairs])
+        half = _tracked(told, np.abs(value - mean) / std, OUTCOME_START)[0] * std
+        for (trial, each), low, high in zip(pairs, mean - half, mean + half, strict=True):
+            decided = None if each.lower is None or each.upper is None else (each.lower, each.upper)
+            bands[trial.number, name] = decided or (float(low), float(high))
     return bands
 
 
