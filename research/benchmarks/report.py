@@ -126,7 +126,7 @@ def board(
     """``first``: only so many trials of each run, from its beginning."""
     cut = [{**row, "regret": row["regret"][:first]} for row in rows]
     by = {method: runs_of(cut, method, start) for method in (DEFAULT, *sweep.PUBLISHED)}
-    lengths = {len(row["regret"]) for row in cut}
+    lengths = {len(row["regret"]) for row in cut if row["method"] in by}
     trials = f"{min(lengths)}–{max(lengths)}" if len(lengths) > 1 else str(*lengths)
     return Board(suite, trials, {method: runs for method, runs in by.items() if runs})
 
