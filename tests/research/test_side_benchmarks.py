@@ -155,7 +155,8 @@ def test_every_number_that_is_shown_has_its_row(tmp_path: Path) -> None:
         ("constrained-5", {**limited, "method": "context", "looks": [[0.95, 1, 1]]}),
     ):
         sweep.append(tmp_path, suite, row)
-    rows = [line.split("|")[1] for line in calibration.section(tmp_path).splitlines()[4:]]
+    lines = calibration.section(tmp_path).splitlines()
+    rows = [line.split("|")[1] for line in lines if line.startswith("|")]
     named = {word.strip() for row in rows for word in re.split(r"[:;,]", row)}
     shell = (ROOT / "src/noregret/cli/output.py").read_text(encoding="utf-8")
     labels = set(re.findall(r'rows\["([a-z ]+)"\]', shell)) | {"best", "limits"}
