@@ -118,7 +118,7 @@ def test_a_password_is_never_shown(shell: Shell) -> None:
         assert "secret" not in message
     assert (
         Target("my lab", storage="postgresql://me:secret@h/db").again("ask")
-        == "noregret ask --study 'my lab' --storage 'postgresql://me:***@h/db'"
+        == "noregret ask 'my lab' --storage 'postgresql://me:***@h/db'"
     )
 
 

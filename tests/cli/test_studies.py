@@ -132,7 +132,7 @@ def test_the_study_is_named_where_there_are_several(
     lab.fails("ask --study third", "no study named 'third'")
     assert lab("ask --study other --json").json["study"] == "other"
     assert (
-        "noregret tell 1 VALUE --study other" in lab("ask -s other").out
+        "noregret tell other 1 VALUE" in lab("ask -s other").out
     )  # the hint can be typed as it stands
     monkeypatch.setenv("NOREGRET_STUDY", "lab")
     assert lab("ask --json").json["study"] == "lab"

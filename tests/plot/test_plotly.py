@@ -10,8 +10,6 @@ import noregret as nr
 from noregret import plot
 from noregret.errors import ConfigurationError
 
-pytest.importorskip("plotly")
-
 
 @pytest.fixture(scope="module")
 def study() -> nr.Study:

@@ -185,6 +185,7 @@ def test_a_file_is_safe_to_serve(clients: Clients, storage: SQLStorage) -> None:
     for name in ("..", "%2e%2e", "..%5C..%5Cwin.ini", ".hidden", "con"):
         browser.put(f"{at}/{name}", content=b"x")
     assert all(path.name.startswith("_") for path in root.rglob("*") if path.is_file())
+    assert not [path for path in root.rglob("*") if set(path.name) & set(r'<>:"/\|?*')]  # Windows
     assert {path.parent.name for path in root.rglob("*") if path.is_file()} == {"3"}
     assert browser.put(f"{at}/{'n' * 300}", content=b"x").status_code == 422
     assert browser.put(f"{at}/large", content=bytes(artifacts.LARGEST_FILE + 1)).status_code == 413

@@ -132,7 +132,7 @@ SECTIONS: dict[str, list[click.Command]] = {
     "Research": [
         group(
             "research",
-            "Compare strategies, compute the paper's bounds, replay proposals.",
+            "Compare strategies, compute bounds, replay proposals.",
             *(research.compare_command, research.theory, results.replay_command),
             *of_the_checkout(),
         )

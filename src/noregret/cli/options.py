@@ -23,6 +23,7 @@ from noregret.errors import NoRegretError, SpaceError, StorageError, TrialError
 from noregret.storage import SQLStorage, storage_file, storage_url
 from noregret.study import Study, parsed, read_measured, snapshot_of, units_of
 
+PLAIN = re.compile(r"[^\W\d][\w -]*")  # a study's name that is read as nothing else
 PASSWORD = re.compile(r"(://[^:/@]*:)[^@/]*@")
 NEGATIVE = re.compile(r"-([.,]?\d|inf|nan)", re.IGNORECASE)
 FLAGS = ("--float", "--int", "--choice", "--levels")  # each takes all words up to the next option
@@ -113,12 +114,14 @@ class DatabaseTarget(Printer):
 
     def again(self, command: str, study: str | None = None) -> str:
         """Another command, as it must be typed; a password is left out."""
-        options = {
-            "--study": study,
-            "--storage": self.storage and PASSWORD.sub(r"\1***@", self.storage),
-        }
-        words = [f"{name} {shlex.quote(value)}" for name, value in options.items() if value]
-        return " ".join([f"noregret {command}", *words])
+        name, *rest = command.split(" ", 1)
+        plain = name != "plot" and PLAIN.fullmatch(study or "")  # else it may be an argument
+        where = self.storage and PASSWORD.sub(r"\1***@", self.storage)
+        named = {"--study": None if plain else study, "--storage": where}
+        words = [f"{each} {shlex.quote(value)}" for each, value in named.items() if value]
+        return " ".join(
+            ["noregret", name, *([shlex.quote(study)] if study and plain else []), *rest, *words]
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

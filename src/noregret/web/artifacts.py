@@ -29,7 +29,7 @@ def root(url: str) -> Path:
 
 def _folder(url: str, record: StudyRecord, number: int) -> Path:
     assert record.key is not None
-    return root(url) / record.key.identity / str(number)
+    return root(url) / quote(record.key.identity, safe="") / str(number)
 
 
 def files_of(url: str, record: StudyRecord, number: int) -> list[str]:
