@@ -528,7 +528,7 @@ def recommended(rows: Rows) -> list[Claim]:
         Claim(
             shown,
             "within two stds in ≥ 90% at every n ≥ 5",
-            f"{text}, at n = {least}",
+            f"{text}, at n = {least:.0f}",
             by_n[least].share >= 0.9,
         )
     ]
@@ -740,7 +740,7 @@ TRIED = """Tried on the tuning side (some 80 runs). Forecasts in every suite: a 
 tracking of 0.15 (today), 0.5 or 1: 79%, 86%, 88% in the worst suite at mean widths of 2.2, 2.8,
 3.5 stds; a start at 1.2 stds instead of 1.64: as many suites outside. Few values per study end
 before the bands have settled; next: start from earlier studies. The coverage alarm stands where
-the model is too sure (f3, f4: many peaks), so it is not false there."""
+the model is too sure, mostly on f3 and f4 with their many peaks: it is not false there."""
 
 
 EXACT = (  # numbers that are no estimates: what is shown, what it is, and its tests
