@@ -328,7 +328,10 @@ def verdicts(result: dict[str, Any]) -> list[str]:
     def where(keys: list[tuple[int, int]]) -> str:
         if not keys:
             return "everywhere"
-        return "missed at " + ", ".join(f"d={d} n={n}" for d, n in sorted(keys))
+        by_d: dict[int, list[str]] = {}
+        for d, n in sorted(keys):
+            by_d.setdefault(d, []).append(str(n))
+        return "missed at " + "; ".join(f"d={d} n={','.join(ns)}" for d, ns in by_d.items())
 
     exponents = {d: growth(rows, d) for d in sorted({row["d"] for row in rows})}
     grown = ", ".join(f"{e:.2f} (d={d})" for d, e in exponents.items() if e is not None)

@@ -203,7 +203,7 @@ def test_speed_verdicts_turn_with_the_numbers() -> None:
 
     measured = [*rows(50, 0.009), *rows(100, 0.02), *rows(500, 0.02), *rows(5000, 2.0)]
     text = "\n".join(speed.verdicts({"rows": measured, "footprint": {"matrices": 3.1}}))
-    assert "GPSampler for n ≥ 50: missed at d=2 n=100, d=2 n=500, d=2 n=5000." in text
+    assert "GPSampler for n ≥ 50: missed at d=2 n=100,500,5000." in text
     assert "TPE for n ≤ 200: missed at d=2 n=100." in text
     assert "2.00 (d=2)" in text  # log10 of (2.0 + a share of 1.0/100)/0.02
 
