@@ -743,11 +743,11 @@ where it stands: on f3 and f4 mostly, whose many peaks the model misses."""
 
 
 EXACT = (  # numbers that are no estimates: what is shown, what it is, and its tests
-    ("best: a value at a point; trials, their numbers and states", "as told", "study/test_result"),
-    ("limits: n trials are within", "a count of what was told", "study/test_outcomes"),
+    ("best; trials", "as told", "study/test_result"),
+    ("limits", "a count", "study/test_outcomes"),
     ("certified; band of progress (rigorous)", "a theorem", "strategies/test_radius_gp_ucb"),
-    ("resolution: a bump of that radius", "geometry", "search/test_resolution"),
-    ("coverage, residuals", "counts of the forecasts", "diagnostics/test_forecast_checks"),
+    ("resolution", "geometry", "search/test_resolution"),
+    ("coverage; residuals", "counts", "diagnostics/test_forecast_checks"),
     ("decision; model; settings", "as recorded, and replayed", "golden/test_golden"),
 )
 
