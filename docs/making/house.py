@@ -48,7 +48,7 @@ FILES = {
     "web": 11,
 }
 WORDS = 45_000
-CODE_LINES = 22_700
+CODE_LINES = 23_000  # 21,039 after the consolidation; CHANGELOG.md names what came on top
 STUDY_MEMBERS = 36
 DECISION_FIELDS = 12
 ASK_FILES = 21  # the aim is 20
