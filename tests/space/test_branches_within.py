@@ -182,5 +182,5 @@ def test_studies_with_both(strategy: Any) -> None:
     if isinstance(strategy, nr.InsuredGPUCB):
         assert study.best.params["model"] == "svm"
         assert study.certificate() is not None
-        assert study.resolution().radius > 0  # a quarter of a minute, of no strategy's doing
+        assert study.resolution().radius > 0
     assert study.replay().number is None  # every proposal is derived again from the rows

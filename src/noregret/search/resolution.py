@@ -29,7 +29,8 @@ from noregret.space import (
 EXACT_UP_TO = 3  # inputs up to which the largest ball is found to TOLERANCE
 TOLERANCE = 1e-4  # of the radius, in units of the cube's side
 CELLS = 60_000  # cells at once, at most: where there are more, points are sampled instead
-SAMPLES = 16_384  # sampled points
+CHECKED_CELLS = 1000  # the same where a function of the user's is called at each point
+SAMPLES = 16_384  # sampled points; a quarter of them where functions are called
 CLIMBS, STEPS = 32, 60  # the best of them, and steps in which each climbs
 SAYS_LITTLE_ABOVE = 6  # inputs in which a ball that touches every range may still be empty
 LISTED = 1024  # combinations of options that are looked at one by one
@@ -266,7 +267,7 @@ def _halving(tree: cKDTree, part: _Part) -> Resolution | None:
         centres = centres[bounds > best]
         if len(centres) == 0 or side * np.sqrt(d) / 2 <= TOLERANCE:
             return Resolution(float(max(best, bounds.max(initial=best))), at, True)
-        if len(centres) > CELLS:
+        if len(centres) > (CHECKED_CELLS if region and region.is_checked else CELLS):
             return None
         side /= 2
         centres = (centres[:, None, :] + side * corners).reshape(-1, d)
@@ -281,8 +282,9 @@ def _better(tree: cKDTree, points: Array, best: float, at: Array) -> tuple[float
 def _sampled(tree: cKDTree, part: _Part) -> Resolution:
     """The best of many points, each climbed away from its nearest evaluations."""
     rng, d = np.random.default_rng(0), len(part.columns)
-    points = np.vstack([rng.random((SAMPLES, d)), rng.integers(0, 2, (SAMPLES // 4, d))])
-    points = np.vstack([part.mapped(points[:SAMPLES]), part.repair(points[SAMPLES:])])
+    count = SAMPLES // 4 if part.region and part.region.is_checked else SAMPLES
+    points = np.vstack([rng.random((count, d)), rng.integers(0, 2, (count // 4, d))])
+    points = np.vstack([part.mapped(points[:count]), part.repair(points[count:])])
     distance, _ = tree.query(points)
     x = points[np.argsort(-distance)[:CLIMBS]]
     now, nearest = tree.query(x)

@@ -188,8 +188,9 @@ class Conditions:
         """Whether an input exists at a point."""
         for each in self.above(name):
             choice = self.parameters[each.choice]
-            here = choice.encode(params[each.choice])
-            if not any(choice.encode(option) == here for option in each.options):
+            assert isinstance(choice, Choice)
+            here = choice.position(params[each.choice])
+            if not any(choice.position(option) == here for option in each.options):
                 return False
         return True
 

@@ -438,16 +438,20 @@ class Choice(_Parameter):
             return np.rint(np.clip(U[:, 0], 0.0, 1.0) * (len(self.options) - 1)).astype(np.intp)
         return nearest_word(U, len(self.options)) if self._coded else np.argmax(U, axis=1)
 
-    def encode(self, value: Any) -> list[float]:
-        """The coordinates of an option."""
+    def position(self, value: Any) -> int:
+        """The number of an option."""
         plain = value.item() if isinstance(value, np.generic) else value
         if isinstance(plain, (str, int, float, bool, type(None))):
             other = {int: float, float: int}.get(type(plain), type(plain))  # 1 for 1.0
             for kind in (type(plain), other):
                 index = self._places.get((kind, plain))
                 if index is not None:
-                    return [float(u) for u in self.levels()[index]]
+                    return index
         raise SpaceError(f"{value!r} is not one of the options {_shown(self.options)}")
+
+    def encode(self, value: Any) -> list[float]:
+        """The coordinates of an option."""
+        return [float(u) for u in self.levels()[self.position(value)]]
 
     def decode(self, u: Array) -> Any:
         """The option at coordinates."""

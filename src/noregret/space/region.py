@@ -80,6 +80,11 @@ class Region:
             self.conditions = replace(conditions, rest=rest)
         self._check_not_empty()
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether some constraints are tried at each point, such as functions: points then cost."""
+        return bool(self._checked)
+
     def _shares(self, U: Array) -> Array:
         """Shares of the ranges (n, parameters); zeros for parameters in no solved constraint."""
         W = np.zeros((len(U), len(self.parameters)))
