@@ -68,6 +68,18 @@ def test_proposals_are_derived_again_and_pending_points_count() -> None:
     assert run() == run()
 
 
+@pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
+@pytest.mark.parametrize("learn", [0, 3])
+def test_the_papers_rule_searches_in_a_subspace(learn: int) -> None:
+    strategy = nr.Subspace(nr.AdaptiveGPUCB.paper(), start=2, learn=learn)
+    study = nr.Study([(0, 1)] * 6, "maximize", strategy=strategy, seed=1)
+    study.run(lambda x: float(-((x[3] - 0.7) ** 2) - (x[1] - 0.2) ** 2), trials=20)
+    payloads = [trial.decision.payload for trial in study.trials]
+    widened = [each for each in payloads if {"g", "h", "inner"} <= each.keys()]  # by A-GP-UCB
+    assert widened and all(len(each["lengthscales"]) == 6 for each in widened)
+    assert study.replay().number is None
+
+
 def test_mistakes() -> None:
     mixed = nr.Study({"x": nr.Float(0, 1), "n": nr.Int(1, 3)}, "minimize", strategy=nr.Subspace())
     with pytest.raises(ConfigurationError, match="move freely"):

@@ -21,6 +21,7 @@ import numpy as np
 
 from noregret.errors import ConfigurationError, check_range
 from noregret.space import Array, Indices, SearchSpace, Space
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.base import Belief, with_payload
 from noregret.strategies.insured import InsuredGPUCB
 from noregret.trials import Decision, Explanation, History, Proposal
@@ -110,7 +111,7 @@ class Subspace:
     """The inner strategy in a subspace that grows.
 
     Args:
-        inner: the strategy that decides in the subspace.
+        inner: the strategy that decides in the subspace, the default or A-GP-UCB.
         start: number of directions at the beginning.
         patience: decisions per direction without a better value after which the number of
             directions is doubled.
@@ -124,7 +125,7 @@ class Subspace:
 
     proved: ClassVar[bool] = False
 
-    inner: InsuredGPUCB = InsuredGPUCB()
+    inner: InsuredGPUCB | AdaptiveGPUCB = InsuredGPUCB()
     start: int = 4
     patience: float = 2.5
     seed: int = 0
@@ -132,8 +133,10 @@ class Subspace:
     algorithm: ClassVar[int] = 1  # 0 had random directions only
 
     def __post_init__(self) -> None:
-        if not isinstance(self.inner, InsuredGPUCB):
-            raise ConfigurationError(f"inner is an InsuredGPUCB, got {self.inner!r}")
+        if not isinstance(self.inner, (InsuredGPUCB, AdaptiveGPUCB)):
+            raise ConfigurationError(
+                f"inner is an InsuredGPUCB or an AdaptiveGPUCB, got {self.inner!r}"
+            )
         check_range("start", self.start, "[1, ∞)", whole=True)
         check_range("learn", self.learn, "[0, ∞)", "points with differences", whole=True)
         check_range("patience", self.patience, f"(0, {LONGEST}]", "decisions per direction")
