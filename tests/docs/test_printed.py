@@ -43,7 +43,7 @@ def test_a_stale_output_is_written_again(tmp_path: Path) -> None:
     said: list[str] = []
     assert rewritten(page, said.append) == page.replace("0.9\n```", "0.75\n```")
     assert said == ["printed 0.75, the page says 0.9"]
-    command = "$ noregret theory rates --kernel matern:2.5 --dimension 2\n"
+    command = "$ noregret research theory rates --kernel matern:2.5 --dimension 2\n"
     session = f"```console\n$ pip install .\n{command}old\n```\n"
     new = rewritten(session, said.append)
     assert new.startswith(f"```console\n$ pip install .\n{command}")
