@@ -190,7 +190,7 @@ def test_a_notebook_is_its_page(page: str) -> None:
     assert text == notebooks.notebook(page), "run python -m docs.making.notebooks"
     document = json.loads(text)
     code = ["".join(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "code"]
-    assert len(code) >= 2
+    assert code
     for each in code:
         compile(each, page, "exec")
     assert any(cell.get("outputs") for cell in document["cells"])
