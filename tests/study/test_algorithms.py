@@ -62,7 +62,7 @@ def test_a_study_of_an_older_algorithm_goes_on_by_the_newer(
     ]
     assert algorithms(nr.Study.open("lab").trials) == [(0, 1), (3, 2)]
     assert shell("show --json").json["algorithms"] == [[0, 1], [3, 2]]
-    answer = shell("replay")
+    answer = shell("research replay")
     assert "2 proposals derived again, all as they are recorded" in answer.out
     assert "3 were made by another version of the strategy" in answer.out
     assert "from trial 3 on, all can" in answer.out

@@ -102,7 +102,7 @@ def test_vectors_and_candidates() -> None:
     [
         ("", r"lacks the columns \['value', 't', 's'\]"),
         ("t,value\n1,2\n", r"lacks the columns \['s'\]"),
-        ("t,s,value\n1,water,2\n1,water,\n", "row 2 of the CSV file: it has no value"),
+        ("t,s,value\n1,water,2\n1,water,\n", "row 2 of the file: it has no value"),
         ("t,s,value\n1,water,abc\n", "value must be a number, got 'abc'"),
         ('t,s,value\n"1,500",water,1\n', "may mean 1.5 or 1500"),
         ("t,s,value\n12k,water,1\n", "'k' behind a number is no unit"),
@@ -175,8 +175,8 @@ def test_frames_and_parquet(tmp_path: Path) -> None:
 
 def test_formats() -> None:
     study = nr.Study([(0, 1)], "maximize")
-    for bad in ("xlsx", "CSV"):
-        with pytest.raises(ConfigurationError, match="format is"):
+    for bad, words in (("xlsx", "xlsx is not text"), ("CSV", "format is")):
+        with pytest.raises(ConfigurationError, match=words):
             study.export(io.StringIO(), bad)  # type: ignore[call-overload]
     out = io.StringIO()
     study.export(out)

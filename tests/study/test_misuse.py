@@ -243,10 +243,10 @@ def test_a_context_out_of_range_is_called_context() -> None:
 
 def test_files_of_other_programs_are_not_written(tmp_path: Any) -> None:
     study = study_of(LINE)
-    with pytest.raises(ConfigurationError, match=r"a\.xlsx"):
-        study.export(tmp_path / "a.xlsx")
-    assert not (tmp_path / "a.xlsx").exists()
-    study.export(tmp_path / "a.xlsx", format="csv")
+    with pytest.raises(ConfigurationError, match=r"a\.ods"):
+        study.export(tmp_path / "a.ods")
+    assert not (tmp_path / "a.ods").exists()
+    study.export(tmp_path / "a.ods", format="csv")
     study.export(tmp_path / "a.txt")
 
 

@@ -196,7 +196,7 @@ def test_a_file_with_a_number_in_doubt_imports_nothing(cell: str, words: str) ->
     study.annotate(attributes={"unit": "mg", "units": {"t": "mg", "n": "mg"}})
     for row in (f"{cell};1;2,5", f"1,5;{cell};2,5", f"1,5;1;{cell}"):
         rows = f"t;n;value\n1,5;1;2,5\n{row}\n"
-        with pytest.raises(TrialError, match=rf"row 2 of the CSV file: .*{words}.*nothing"):
+        with pytest.raises(TrialError, match=rf"row 2 of the file: .*{words}.*nothing"):
             study.import_csv(io.StringIO(rows))
     assert study.trials == []
 

@@ -116,6 +116,11 @@ class TrialTable:
         if form not in get_args(Format):
             raise ConfigurationError(f'format is "csv", "json", "parquet" or "xlsx", got {kind!r}')
         if form in ("parquet", "xlsx"):
+            if isinstance(target, io.TextIOBase):
+                raise ConfigurationError(
+                    f"{form} is not text, got {type(target).__name__}: give a file name or a"
+                    " binary stream"
+                )
             (self._write_parquet if form == "parquet" else self._write_sheet)(target, trials)
             return
         with _place_of(target, "w") as file:
